@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import ablation_programs as programs
 from benchmarks import gpu_graphs, gpu_report, graph_names, strips
-from benchmarks.ablation_bench import KINDS, Bench
+from benchmarks.ablation_bench import KINDS, NO_TIME, Bench
 from benchmarks.ahead import Ahead
 from benchmarks.gpu_lines import Lines, SilentError
 
@@ -207,13 +207,16 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def report(rows: list[dict[str, Any]]) -> None:
-    """Print a table per experiment and graph."""
+    """Print a table per experiment and graph, and how many rows there was no time for."""
     for experiment, table in TABLES.items():
         for graph in dict.fromkeys(row["graph"] for row in rows):
             chosen = [r for r in rows if (r["graph"], r["experiment"]) == (graph, experiment)]
-            if chosen:
+            timed = [row for row in chosen if row["fault"] != NO_TIME]
+            if timed:
                 print()
-                print(table(graph, chosen))
+                print(table(graph, timed))
+            if len(timed) < len(chosen):
+                print(f"{graph}, {experiment}: no time left for {len(chosen) - len(timed)} rows")
 
 
 def bfs_table(graph: str, rows: list[dict[str, Any]]) -> str:
@@ -358,7 +361,7 @@ def main(arguments: list[str] | None = None) -> int:
             drawn = {f"{r['graph']} {r['name']}": r["strip"] for r in rows if r.get("strip")}
             options.json.with_suffix(".svg").write_text(strips.svg(drawn), encoding="utf-8")
     report(rows)
-    return int(any(row["fault"] for row in rows))
+    return int(any(row["fault"] not in (None, NO_TIME) for row in rows))
 
 
 if __name__ == "__main__":

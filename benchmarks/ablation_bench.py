@@ -14,6 +14,7 @@ from benchmarks.gpu_tasks import TASKS
 from benchmarks.gpu_timing import OF_PROGRAMS, Clock
 
 RUNS = 3
+NO_TIME = "no time left"
 # The kind of answer of each task, which decides how answers are compared.
 KINDS = {
     "bfs": "level", "sssp": "dist", "pagerank": "rank", "components": "label", "cores": "core",
@@ -92,7 +93,7 @@ class Bench:
         """Time a call and compare its result with the correct answer of that kind."""
         measured = Measured(arcs=self.workload.arcs.m, published=published)
         if time.perf_counter() - self.began > self.budget:
-            measured.fault = "no time left"
+            measured.fault = NO_TIME
             return measured
         try:
             answer = self.answer(kind)

@@ -3,22 +3,28 @@
     python benchmarks/networkx.py [--edges 100_000] [--clock cpu] [--device cpu] [--only pagerank]
     python benchmarks/networkx.py --chart docs/assets/networkx.svg      # the speed-ups as bars
     python benchmarks/networkx.py --thresholds       # from which size on a first call is faster
+    python benchmarks/networkx.py --graph kron20x10 --device cuda --limit 60 --budget 540
 
 The graph is a Kronecker graph with about that many edges as an `nx.Graph` with float weights. Each
 function is measured in every backend twice: "first" with the conversion of the graph, and "again"
 with the converted graph in NetworkX's cache. Times are the least of three calls (of one call where
 NetworkX takes longer than a second); "cpu" counts the seconds of all threads, which other work on
-the machine disturbs less than the wall clock. `weft-networkx` need not be installed.
+the machine disturbs less than the wall clock, but not those of a GPU. A call of NetworkX that
+takes longer than `--limit` is stopped, and its ratios are bounds. No function begins when
+`--budget` seconds have passed. `weft-networkx` need not be installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import signal
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +40,23 @@ sys.path.append(write_distribution(FOLDER.name))
 import networkx as nx  # noqa: E402
 
 from benchmarks import graph_names  # noqa: E402
+from weft.graph.interop.networkx import collector_paused  # noqa: E402
 
 LONG = 1.0  # seconds from which on a call is measured once
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How calls are timed: the clock, seconds for a call of NetworkX, and when to begin no more."""
+
+    clock: Callable[[], float] = time.process_time
+    call: float = math.inf
+    deadline: float = math.inf
+
+
+class TooLongError(Exception):
+    """A call of NetworkX has reached its limit."""
+
 
 CALLS: dict[str, Callable[..., Any]] = {
     "pagerank": lambda G, s, **b: nx.pagerank(G, **b),
@@ -73,7 +94,8 @@ def graph_of(name: str) -> Any:
     graph = nx.Graph()
     graph.add_nodes_from(range(g.num_vertices))
     ends = zip(rows.src.tolist(), rows.dst.tolist(), rows.weight.tolist(), strict=True)
-    graph.add_weighted_edges_from((u, v, w) for u, v, w in ends if u != v)
+    with collector_paused():
+        graph.add_weighted_edges_from((u, v, w) for u, v, w in ends if u != v)
     return graph
 
 
@@ -121,7 +143,9 @@ def draw(rows: list[list[str]], title: str, path: Path) -> None:
         (-0.2, 2, "#8b9bb0", "first call, with conversion"),
         (0.2, 3, "#3b82f6", "again"),
     ):
-        values = [float(row[column].partition("(")[2].split()[0]) for row in rows]
+        values = [
+            float(row[column].partition("(")[2].removeprefix("> ").split()[0]) for row in rows
+        ]
         places = [i + shift for i in range(len(rows))]
         axes.barh(places, values, 0.38, left=0.01, color=colour, label=label)
     axes.set_yticks(range(len(rows)), [row[0] for row in rows])
@@ -149,30 +173,58 @@ def seconds(call: Callable[[], Any], clock: Callable[[], float], runs: int = 3) 
     return best
 
 
-def measured(graph: Any, names: list[str], clock: Callable[[], float]) -> Iterator[list[str]]:
+def limited(call: Callable[[], Any], limits: Limits) -> float | None:
+    """Return the least time of a call of NetworkX; None if it reached the limit."""
+    if limits.call == math.inf:
+        return seconds(call, limits.clock)
+
+    def stop(*_: Any) -> None:
+        raise TooLongError
+
+    alarm, timer = signal.SIGALRM, signal.ITIMER_REAL
+    if limits.clock is time.process_time:
+        alarm, timer = signal.SIGPROF, signal.ITIMER_PROF
+    before = signal.signal(alarm, stop)
+    signal.setitimer(timer, limits.call)
+    try:
+        once = seconds(call, limits.clock, 1)
+    except TooLongError:
+        return None
+    finally:
+        signal.setitimer(timer, 0)
+        signal.signal(alarm, before)
+    return once if once > LONG else min(once, seconds(call, limits.clock))
+
+
+def measured(graph: Any, names: list[str], limits: Limits) -> Iterator[list[str]]:
     """Yield one row of the table per function."""
     source = max(graph, key=graph.degree)
     peers = [name for name in nx.utils.backends.backends if name != "weft"]
     small = nx.gnm_random_graph(60, 120, seed=1)
     for name in names:
+        if time.perf_counter() > limits.deadline:
+            return
         call = CALLS[name]
         for backend in ("weft", *peers):
             run_quietly(lambda: call(small, 0, backend=backend))  # noqa: B023  compiles
-        plain = seconds(lambda: call(graph, source, backend="networkx"), clock)  # noqa: B023
-        row = [name, f"{plain:.3f}"]
+        plain = limited(lambda: call(graph, source, backend="networkx"), limits)  # noqa: B023
+        row = [name, f"> {limits.call:.0f}" if plain is None else f"{plain:.3f}"]
         for backend in ("weft", *peers):
-            row += cells(graph, lambda: call(graph, source, backend=backend), plain, clock)  # noqa: B023
+            run = lambda: call(graph, source, backend=backend)  # noqa: B023, E731
+            row += cells(graph, run, plain, limits)
         yield row
 
 
-def cells(
-    graph: Any, call: Callable[[], Any], plain: float, clock: Callable[[], float]
-) -> list[str]:
+def cells(graph: Any, call: Callable[[], Any], plain: float | None, limits: Limits) -> list[str]:
     """Return the times with and without conversion, and how much faster each is."""
 
     if run_quietly(call) is not None:
         return ["–", "–"]
-    return [f"{t:.4f} ({plain / t:.1f} ×)" for t in times(graph, call, clock)]
+    bound = "> " if plain is None else ""
+    known = limits.call if plain is None else plain
+    return [
+        f"{t:.4f} ({bound}{known / max(t, 1e-6):.1f} ×)" for t in times(graph, call, limits.clock)
+    ]
 
 
 def times(graph: Any, call: Callable[[], Any], clock: Callable[[], float]) -> tuple[float, float]:
@@ -200,29 +252,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--edges", type=int, default=100_000, help="about, of a Kronecker graph")
     graph_names.add_graph(parser)
-    parser.add_argument("--clock", choices=["cpu", "wall"], default="cpu")
+    parser.add_argument("--clock", choices=["cpu", "wall"], help="by default wall for a GPU")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", default="", help="names, separated by commas")
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds for NetworkX's call")
+    parser.add_argument("--budget", type=float, default=math.inf, help="seconds for the table")
     parser.add_argument("--chart", type=Path, help="where to draw the speed-ups: .svg or .png")
     parser.add_argument("--thresholds", action="store_true", help="measure small graphs instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     nx.config.warnings_to_ignore.add("cache")
     nx.config.backends.weft.device = options.device
-    clock = time.process_time if options.clock == "cpu" else time.perf_counter
+    kind = options.clock or ("cpu" if options.device == "cpu" else "wall")
+    clock = time.process_time if kind == "cpu" else time.perf_counter
     if options.thresholds:
         print_table(["function", "cost", *map("{:,}".format, SIZES)], thresholds(clock))
         return
-    scale = max(4, (options.edges // 8).bit_length())
+    began = time.perf_counter()
+    scale = max(4, round(math.log2(options.edges / 8)))
     graph = graph_of(options.graph or f"kron{scale}x8")
     peers = [name for name in nx.utils.backends.backends if name != "weft"]
     title = f"{graph.number_of_nodes():,} nodes, {graph.number_of_edges():,} edges"
-    print(f"{title}; {options.clock} s\n")
+    print(f"{title}; {kind} s, weft on {options.device}\n")
     head = ["function", "networkx"]
     for backend in ("weft", *peers):
         head += [f"{backend}, first", f"{backend}, again"]
     names = [name.strip() for name in options.only.split(",") if name] or list(CALLS)
-    rows = print_table(head, measured(graph, names, clock))
+    limits = Limits(clock, options.limit, began + options.budget)
+    rows = print_table(head, measured(graph, names, limits))
     if options.chart:
         draw([row for row in rows if row[2] != "–"], title, options.chart)
 

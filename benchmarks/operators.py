@@ -91,7 +91,7 @@ class Bench:
 
     def __init__(self, name: str, g: weft.Graph, config: weft.Config | None) -> None:
         self.name, self.g, self.config = name, g, config
-        self.source = int(np.asarray(g.out_degree.argmax()))
+        self.source = int(g.out_degree.argmax())
 
     def levels(self) -> Any:
         """Return a state at the beginning of a search."""

@@ -35,7 +35,7 @@ import weft
 from benchmarks import graph_names
 from weft.arrays.device import to_host
 
-RUNS = 5
+RUNS, SHORT_RUNS, SHORT_SECONDS = 5, 500, 0.001
 
 
 @weft.edge
@@ -104,11 +104,11 @@ class Bench:
         return simple.to(self.device)
 
     def ms(self, run: Callable[[], Any]) -> float:
-        """Return the least time of several runs, after one that compiles."""
+        """Return the least time of several runs, after one that compiles; of many short ones."""
         run()
-        times = []
-        for _ in range(RUNS):
-            clock = time.process_time if self.on_cpu else self._settled
+        times: list[float] = []
+        clock = time.process_time if self.on_cpu else self._settled
+        while len(times) < (RUNS if min(times, default=1.0) > SHORT_SECONDS else SHORT_RUNS):
             began = clock()
             run()
             times.append(clock() - began)

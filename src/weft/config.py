@@ -50,7 +50,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "frontier_out": (None, "queue", "bitmap", "bytemap", "counter"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
-    "combine": (None, "atomic", "by_target", "radix"),
+    "combine": (None, "atomic", "in_place", "by_target", "radix"),
     "ordering": (True, False, "near_far", "buckets", "horizon"),
     "fuse": (None, "none", "direction", "all"),
     "best_neighbor": (None, True, False),
@@ -187,12 +187,12 @@ class Config:
     Parameters
     ----------
     format
-        Memory layout of the topology: ``"csr"``, ``"coo"``, ``"ell"``, ``"dia"``, ``"tigr"``,
-        ``"block_csr"``, ``"block_coo"``, ``"gshard"``, ``"cr2"`` or ``"cr2_bare"``. Parameters
-        follow in parentheses: ``"tigr(16)"``, ``"ell(slice=32,rest=coo)"``,
-        ``"block_coo(axis=dest,tiles=8)"``. ``weft info
-        --formats`` lists them. A format that would waste memory on a graph is rejected. Runs with
-        ``deterministic=True`` use csr in place of a format that splits the arcs of a vertex.
+        Memory layout of the topology: ``"csr"``, ``"csr32"``, ``"coo"``, ``"ell"``, ``"dia"``,
+        ``"tigr"``, ``"block_csr"``, ``"block_coo"``, ``"gshard"``, ``"cr2"`` or ``"cr2_bare"``.
+        Parameters follow in parentheses: ``"tigr(16)"``, ``"ell(slice=32,rest=coo)"``,
+        ``"block_coo(axis=dest,tiles=8)"``. ``weft info --formats`` lists them. A format that would
+        waste memory on a graph is rejected. Runs with ``deterministic=True`` use csr in place of a
+        format that splits the arcs of a vertex.
     reorder
         Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"gorder"``,
         ``"hub"``, ``"llp"``, ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the
@@ -248,6 +248,8 @@ class Config:
         ``"warp"`` or ``"exact"``. Always exact where duplicates could affect a result. GPU.
     combine
         How pushed messages to one vertex are combined. ``"atomic"``: as they arrive.
+        ``"in_place"``: the same, but a sum of one constant whose vertices become active at a
+        threshold is added to the field itself (GPU, not in deterministic runs).
         ``"by_target"``: they are kept by arc, and the arcs into every vertex are gone over
         afterwards, all of them in every superstep; a deterministic run on a GPU chooses that where
         it cannot pull, a CPU ignores it. ``"radix"``: the frontier's arcs are laid out by a scan of

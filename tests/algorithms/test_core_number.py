@@ -9,6 +9,8 @@ import weft
 from graphs import AWKWARD, graphs
 from networks import medium, simple_graph, values_of, wide
 
+IN_PLACE = weft.Config(combine="in_place")
+
 
 def check(g, core):
     assert core.shape == (g.num_vertices,)
@@ -26,6 +28,24 @@ def test_awkward_graphs(name):
 @settings(max_examples=60)
 def test_random_graphs(g):
     check(g, weft.core_number(g))
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_graphs_in_place(name):
+    g = AWKWARD[name]()
+    check(g, weft.core_number(g, config=IN_PLACE))
+
+
+@given(graphs(index_dtype=None, weights=None, keep=None))
+@settings(max_examples=30, deadline=None)
+def test_random_graphs_in_place(g):
+    check(g, weft.core_number(g, config=IN_PLACE))
+
+
+@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+def test_in_place_on_several_threads(direction):
+    g, config = medium(True), weft.Config(direction=direction, threads=3, combine="in_place")
+    check(g, weft.core_number(g, config=config))
 
 
 @pytest.mark.parametrize("direction", ["auto", "push", "pull"])

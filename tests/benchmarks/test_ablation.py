@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.ablation_bench import Bench
 from benchmarks.gpu_checks import Arcs
 
-from benchmarks import beliefs, graph500, strips, tuner_nine
+from benchmarks import ablation, beliefs, graph500, strips, tuner_nine, wide_features
 
 
 def test_strips_by_their_examples():
@@ -62,3 +62,21 @@ def test_the_nine_graphs_keep_to_the_budget(capsys):
     """Graphs for which no time is left are not even generated."""
     assert tuner_nine.main(["--device", "cpu", "--budget", "0"]) == 0
     assert capsys.readouterr().out.count("no time left") == 9
+
+
+def test_wide_features_print_a_row_for_each_program(capsys, monkeypatch):
+    monkeypatch.setattr(wide_features, "PROGRAMS", {"sum": wide_features.PROGRAMS["sum"]})
+    monkeypatch.setattr(wide_features, "FEW", 1)
+    monkeypatch.setattr(wide_features, "MANY", 2)
+    arguments = ["--device", "cpu", "--graphs", "er5", "--widths", "4", "--runs", "1"]
+    assert wide_features.main(arguments) == 0
+    assert capsys.readouterr().out.count("| True |") == 1
+
+
+def test_rows_without_time_are_counted_and_not_listed(capsys):
+    row = {"graph": "g", "experiment": "combine", "name": "bfs push, by atomics", "ms": 2.0,
+           "fault": None}  # fmt: skip
+    ablation.report([row, {**row, "name": "sssp late", "ms": None, "fault": ablation.NO_TIME}])
+    told = capsys.readouterr().out
+    assert "by atomics" in told and "late" not in told
+    assert "g, combine: no time left for 1 rows" in told

@@ -37,7 +37,8 @@ AXES = [
     *(({"compaction": "jit", "bin_size": size}, ("bfs",)) for size in (1, 16)),
     *(({"dedup": kind}, ("bfs", "sssp"))
       for kind in ("none", "bitmask", "history", "warp", "exact")),
-    *(({"combine": kind}, ("sssp", "cores")) for kind in ("atomic", "by_target", "radix")),
+    *(({"combine": kind}, ("sssp", "cores"))
+      for kind in ("atomic", "in_place", "by_target", "radix")),
     *(({"ordering": kind}, ("sssp",)) for kind in (False, "near_far", "buckets", "horizon")),
     *(({"delta": delta}, ("sssp",)) for delta in (1.0, 30.0, 1e6)),
     *(({"fuse": fuse}, ("bfs", "sssp", "pagerank", "components", "triangles", "cores"))

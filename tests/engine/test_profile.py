@@ -266,18 +266,19 @@ def test_records_tell_what_was_visited_and_how(two_runs):
     p = Profile()
     facts = {"device": "cpu", "threads": 2}
     p.add("bfs", {"schedule": "merge"}, rows((0, 0, 0, 1, 1, 9), (1, 0, 0, 3, 9, 9),
-          (1, 1, 2, 3, 0, 9), (2, 0, 1, 8, 4, 9)), 0, facts, (10, 0))  # fmt: skip
+          (1, 1, 2, 3, 0, 9), (2, 0, 1, 8, 4, 9)), 0, facts, (10, 20))  # fmt: skip
     assert [r.visited_share for r in p.records] == [0.1, 0.4, 0.4, 1.0]
     last = p.records[-1]
+    assert last.arcs_share == 4 / 20
     assert (last.filter, last.schedule, last.width) == ("online", "merge", "2 threads")
     assert last.dedup == "exact"
     gpu = {"push": "twc/csr queue->bitmap", "pull": "vertex/csr bitmap->bitmap", "dedup": "warp"}
-    p.add("bfs", {"width": "block"}, rows((0, 0, 0, 1, 1, 9), (1, 0, 1, 3, 9, 9)), 0, gpu, (10, 0))
+    p.add("bfs", {"width": "block"}, rows((0, 0, 0, 1, 1, 9), (1, 0, 1, 3, 9, 9)), 0, gpu, (10, 20))
     push, pull = p.records[-2:]
     assert (push.schedule, pull.schedule) == ("twc", "vertex")
     assert (push.filter, push.dedup, push.width) == ("bitmap", "warp", "block")
     jit = {"push": "twc/csr queue->queue", "compaction": "jit"}
-    p.add("bfs", {}, rows((0, 0, 0, 1, 1, 9), (1, 0, 0, 3, 9, 9, 1)), 0, jit, (10, 0))
+    p.add("bfs", {}, rows((0, 0, 0, 1, 1, 9), (1, 0, 0, 3, 9, 9, 1)), 0, jit, (10, 20))
     assert [record.filter for record in p.records[-2:]] == ["online", "ballot"]
     told = json.loads(p.to_json())["runs"][0]["records"][1]
     assert (told["visited_share"], told["schedule"]) == (0.4, "merge")
@@ -287,7 +288,7 @@ def test_records_tell_what_was_visited_and_how(two_runs):
 def test_plot_of_speed_and_visited_share(tmp_path):
     pytest.importorskip("matplotlib")
     p = Profile()
-    p.add("bfs", CONFIG, rows((0, 0, 0, 1, 4000, 1_000_000), (1, 0, 1, 3, 9, 9)), 0, {}, (10, 0))
+    p.add("bfs", CONFIG, rows((0, 0, 0, 1, 4000, 1_000_000), (1, 0, 1, 3, 9, 9)), 0, {}, (10, 20))
     path = tmp_path / "speed.svg"
     figure = p.plot("mteps", path)
     speed, visited = figure.axes

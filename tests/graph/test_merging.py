@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import weft
 from graphs import AWKWARD, edge_lists
-from weft.errors import GraphError
+from weft.errors import DeviceMemoryError, GraphError
 from weft.graph.merging import merge
 
 
@@ -94,6 +94,25 @@ def test_awkward_graphs(name, device):
     for union in (True, False):
         check(g.to(device), other.to(device), graph_cells, union)
         check(other.to(device), g.to(device), graph_cells, union)
+
+
+def test_running_out_names_the_primitive(monkeypatch):
+    def full(*args, **options):
+        raise MemoryError
+
+    a = np.arange(1000), np.ones(1000)
+    with monkeypatch.context() as patch:
+        patch.setattr(merge, "_on_threads", full)
+        with pytest.raises(DeviceMemoryError, match=r"weft.unite .* up to 32.0 kB. Use narr"):
+            weft.unite(a, a, minus)
+    module = weft.graph.other_rows
+    monkeypatch.setattr(module, "stacked_parts", full)
+    g = weft.generators.path(5)
+    with pytest.raises(DeviceMemoryError, match=r"weft.common with left= .* needed up to"):
+        module.Rows(g, {"a": g}).stacked()
+    monkeypatch.setattr(weft.graph.contraction, "assemble", full)
+    with pytest.raises(DeviceMemoryError, match=r"g.contract of all edges needed up to .*subgraph"):
+        g.contract([0, 0, 1, 1, 1])
 
 
 def test_what_cannot_be_merged():

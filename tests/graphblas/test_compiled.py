@@ -97,3 +97,25 @@ def test_unknown_options_are_refused():
 
 def test_memory_counts_kernels():
     assert gb.memory()["kernels"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("size", "error"), [(-1, OverflowError), (1.5, TypeError), ("a", TypeError)]
+)
+def test_impossible_sizes_are_refused(size, error):
+    for make in (
+        lambda: gb.Vector(int, size),
+        lambda: gb.Matrix(int, 2, size),
+        lambda: gb.Vector.from_coo([0], [1], size=size),
+        lambda: gb.Vector(int, 2).resize(size),
+        lambda: gb.Matrix(int, 2, 2).resize(size, 2),
+    ):
+        with pytest.raises(error, match="must"):
+            make()
+
+
+def test_sums_of_booleans_by_row():
+    A = gb.Matrix.from_coo([0, 0, 1], [0, 1, 1], [True, True, False])
+    assert A.reduce_rowwise("+").new().to_dict() == {0: True, 1: False}
+    with pytest.raises(TypeError, match="Monoid"):
+        A.reduce_scalar("+")

@@ -56,6 +56,13 @@ def test_one_call_takes_choices(operands):
     assert u.reduce().new(direction="push").get() == 6
 
 
+def test_a_word_says_when_the_mask_applies(operands):
+    A, u, _ = operands
+    expression = gb.semiring.min_plus(A @ u)
+    for when in ("before", "after", "auto"):
+        assert expression.new(mask=when).isequal(expression.new())
+
+
 def test_directions_show(operands):
     A, u, _ = operands
     explained = [gb.explain(gb.semiring.plus_times(A @ u))]

@@ -52,6 +52,18 @@ def test_the_workspace_of_a_run_is_in_the_estimate(name):
     assert workspace / 4 < scratch_bytes(g.topology) <= workspace
 
 
+@pytest.mark.parametrize("name", ["bfs", "sssp"])
+def test_messages_that_are_sorted_are_in_the_estimate(name):
+    g = weft.generators.rmat(15, 8, seed=2, weights="int")
+    config = weft.Config(combine="radix", direction="push", ordering=False)
+    plain, estimate = (weft.estimate_memory(g, name, config=c) for c in (None, config))
+    assert plain.total_bytes < estimate.total_bytes
+    getattr(weft, name)(g, 0, config=config)
+    workspace = sum(p.nbytes for p in parts(estimate, "workspace").values())
+    assert parts(estimate, "workspace")["messages sorted by target"].nbytes > workspace / 4
+    assert workspace / 4 < scratch_bytes(g.topology) <= workspace
+
+
 @pytest.mark.parametrize("name", algorithm_names())
 @pytest.mark.parametrize("directed", [True, False])
 def test_every_algorithm_has_an_estimate_that_reads_well(name, directed):

@@ -147,6 +147,27 @@ def test_a_weft_graph_is_an_input_of_networkx():
     )
 
 
+def test_the_collector_goes_on_after_a_graph_is_filled():
+    g = weft.generators.grid(30, 30)
+    assert gc.isenabled()
+    assert nx.utils.graphs_equal(g.to_networkx(), nx.Graph(g.to_networkx()))
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
+    gc.disable()
+    try:
+        g.to_networkx()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    gc.freeze()  # a caller's own stay frozen
+    try:
+        frozen = gc.get_freeze_count()
+        g.to_networkx()
+        assert 0 < gc.get_freeze_count() <= frozen
+    finally:
+        gc.unfreeze()
+
+
 def test_results_do_not_keep_the_graph_alive():
     graph = nx.path_graph(5)
     network = convert_from_nx(graph)

@@ -11,7 +11,7 @@ import pytest
 import weft
 from weft.errors import FaultError, GraphError, TraceError
 from weft.operators import advance, compute, filter, neighbor_reduce
-from weft.operators.standing import repeated
+from weft.operators.standing import MOST_MARKED, repeated
 
 LIMIT = 3
 
@@ -37,6 +37,37 @@ def test_a_recurring_call_skips_preparation(monkeypatch):
         frontier = advance(g, frontier, relax, state)
     assert state.level.tolist() == [0, 1, 2, 3, 4, 5]
     assert frontier.iteration == 6
+
+
+def test_functions_made_anew_in_every_pass_recur(monkeypatch):
+    g, state = path()
+
+    def step_from(frontier):
+        return advance(g, frontier, lambda u, v, e: v.level.min(u.level + 1), state)
+
+    frontier = step_from([0])
+    monkeypatch.setattr("weft.operators.running.run_now", None)
+    while frontier:
+        frontier = step_from(frontier)
+    assert state.level.tolist() == [0, 1, 2, 3, 4, 5] and len(state._standing) == 1
+
+
+def test_few_calls_hold_marks():
+    g, state = path()
+
+    def pass_on(limit):
+        def visit(u, v, e):
+            v.count += 1
+            v.level.min(u.level + 1)
+            return v.id < limit
+
+        return visit
+
+    for limit in (*range(9), *range(9)):
+        state.count = 0
+        assert advance(g, [2], pass_on(limit), state).tolist() == [k for k in (1, 3) if k < limit]
+        assert state.count.tolist() == [0, 1, 0, 1, 0, 0]
+    assert sum(bool(again.marks) for again in state._standing.values()) == MOST_MARKED
 
 
 def test_a_variable_that_functions_read_is_noticed():

@@ -31,6 +31,7 @@ CASES = [
     ("features", {"lanes": 1}),
     ("minima", {"schedule": "block", "combine": "by_target", "dedup": "history"}),
     ("cores", {"combine": "radix", "direction": "push"}),
+    ("cores", {"combine": "in_place"}),
 ]
 # The text is the same for all of them; what differs are primitives of `device.cuh`.
 OTHER_ARCHITECTURES = ("sm_75", "sm_80", "sm_100")
@@ -42,6 +43,7 @@ FORMATS = [
     ("ranks", {"schedule": "edge", "format": "gshard"}),
     ("cores", {"schedule": "warp", "format": "dia"}),
     ("minima", {"schedule": "merge", "format": "block_coo"}),
+    ("ranks", {"schedule": "twc", "format": "csr32"}),
 ]
 EACH = [(*case, "sm_90") for case in CASES + FORMATS]
 for number, case in enumerate(CASES):

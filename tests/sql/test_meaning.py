@@ -40,6 +40,23 @@ def test_integers_wrap_and_divide_as_numpy(con, dtype):
     agreed(con, g, step, fields)
 
 
+def test_wide_integers_are_cut_to_their_low_bits(con):
+    edge = [2**k + d for k in (7, 8, 15, 16, 31, 32, 63) for d in (-1, 0, 1)]
+    x = np.array([0, *edge, *(-e for e in edge)], object) % 2**64
+    x = x.astype(np.uint64).view(np.int64)
+    kinds = ["int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"]
+    fields = {"x": x, **{f"z{k}": np.zeros(len(x), kind) for k, kind in enumerate(kinds)}}
+    g = weft.Graph.from_edges([], [], num_vertices=len(x))
+
+    @weft.vertex
+    def cut(v):
+        v.z0, v.z1, v.z2 = (weft.cast(v.x, k) for k in (weft.int8, weft.int16, weft.int32))
+        v.z3, v.z4 = weft.cast(v.x, weft.uint8), weft.cast(v.x, weft.uint16)
+        v.z5, v.z6 = weft.cast(v.x, weft.uint32), weft.cast(v.x, weft.uint64)
+
+    agreed(con, g, cut, fields)
+
+
 def test_floats_compare_and_saturate_as_numpy(con):
     x, y = np.repeat(FLOATS, len(FLOATS)), np.tile(FLOATS, len(FLOATS))
     n = len(x)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.backends.relational.connections import connect, engine_of
 from weft.errors import ConfigError, FaultError, FieldError, GraphError
 
 duckdb = pytest.importorskip("duckdb")
@@ -210,3 +211,14 @@ def test_settings_of_the_connection_are_restored(follows):
     with pytest.raises(FaultError):
         g.run(weft.vertex(lambda v: setattr(v, "x", v.x.at(v.id + 9))), g.state(x=weft.full(0)))
     assert held() == 7
+
+
+@pytest.mark.parametrize(("limit", "bits"), [("100MB", 18), ("500MB", 20), ("8GB", 22)])
+def test_groups_found_by_value_take_half_of_the_memory(limit, bits):
+    con = duckdb.connect()
+    con.execute("SET threads = 2")
+    con.execute("SET memory_limit = ?", [limit])
+    with engine_of(connect(con)).direct_groups():
+        held = con.execute("SELECT current_setting('perfect_ht_threshold')").fetchone()
+    assert held == (bits,)
+    weft.sql.close(con)

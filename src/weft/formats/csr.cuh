@@ -1,4 +1,4 @@
-// Compressed rows: offsets, and the targets of each row one after another.
+// Compressed rows: offsets, of 64 or 32 bits, and the targets of each row one after another.
 #ifndef WEFT_FORMAT_CSR_CUH
 #define WEFT_FORMAT_CSR_CUH
 
@@ -6,22 +6,22 @@
 
 namespace weft {
 
-template <class Vertex>
-struct Csr {
+template <class Vertex, class Offset>
+struct CompressedRows {
     static constexpr bool packed = true;
     static constexpr bool full_rows = true;
     static constexpr bool splits = false;
     static constexpr bool direct_owner = false;
 
-    const i64* offsets;
+    const Offset* offsets;
     const Vertex* targets;
     i64 rows;
     i64 slots;
 
     WEFT_DEVICE i64 num_rows() const { return rows; }
     WEFT_DEVICE i64 num_slots() const { return slots; }
-    WEFT_DEVICE i64 begin(i64 row) const { return load_constant(offsets + row); }
-    WEFT_DEVICE i64 end(i64 row) const { return load_constant(offsets + row + 1); }
+    WEFT_DEVICE i64 begin(i64 row) const { return static_cast<i64>(load_constant(offsets + row)); }
+    WEFT_DEVICE i64 end(i64 row) const { return static_cast<i64>(load_constant(offsets + row + 1)); }
     WEFT_DEVICE i64 target(i64 slot, i64) const {
         return static_cast<i64>(load_constant(targets + slot));
     }
@@ -38,15 +38,18 @@ struct Csr {
         i64 low = 0, high = rows;
         while (high - low > 1) {
             const i64 middle = (low + high) / 2;
-            if (load_constant(offsets + middle) <= slot) low = middle;
+            if (begin(middle) <= slot) low = middle;
             else high = middle;
         }
         return low;
     }
 };
 
+template <class Vertex, class Offset>
+constexpr bool foresees<CompressedRows<Vertex, Offset>> = true;
+
 template <class Vertex>
-constexpr bool foresees<Csr<Vertex>> = true;
+using Csr = CompressedRows<Vertex, i64>;
 
 }  // namespace weft
 

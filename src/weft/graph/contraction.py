@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.arrays.device import as_array, module_of, move
+from weft.arrays.shortage import explained
 from weft.errors import ConfigError, GraphError, listed, shortened, unknown
 from weft.graph.build import SELF_LOOPS, BuildRules, SelfLoops, assemble, combine_runs, native
 from weft.graph.parts import Parts, parts_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from weft.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
+SORTED_BYTES = 6 * 8  # of an edge, while it is sorted by its groups
 _HOW: dict[str, Any] = {"sum": "sum", "min": "min", "max": "max", "any": "first"}
 
 
@@ -38,7 +40,10 @@ def contracted_parts(g: Graph, labels: Any, edge: Any, vertex: Any, self_loops: 
             device=topology.device,
             others="first" if how == "keep" else how,
         )
-        built, merged = assemble(groups[src], groups[dst], columns, count, rules)
+        needed = SORTED_BYTES * int(src.size) + 2 * sum(int(x.nbytes) for x in columns.values())
+        remedy = "Drop edge columns that are not read, or contract a subgraph at a time."
+        with explained(topology.device, "g.contract of all edges", needed, remedy):
+            built, merged = assemble(groups[src], groups[dst], columns, count, rules)
         chosen = _vertex_choices(vertex, parts.vertex)
         held = _grouped_columns(parts.vertex, chosen, groups, count)
     return Parts(built, held, merged)

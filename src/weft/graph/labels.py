@@ -481,10 +481,7 @@ def _is_integer(value: object) -> bool:
 def _objects(values: Iterable[Any]) -> Array:
     """Return an object array, with tuples as single elements."""
     listed = list(values)
-    array = np.empty(len(listed), object)
-    for i, value in enumerate(listed):
-        array[i] = value
-    return array
+    return np.fromiter(listed, object, len(listed))
 
 
 def _as_objects(values: Array) -> Array:
@@ -500,7 +497,9 @@ def _narrowed(values: Array) -> Array:
     kinds = set(map(type, values.tolist()))
     try:
         if kinds and all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-            numbers = [operator.index(x) for x in values.tolist()]
+            numbers = values.tolist()
+            if kinds != {int}:
+                numbers = [operator.index(x) for x in numbers]
             wide = max(numbers) >= 2**63 and min(numbers) >= 0
             return np.array(numbers, np.uint64 if wide else np.int64)
         if kinds and all(issubclass(kind, float) for kind in kinds):

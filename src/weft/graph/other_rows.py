@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weft.arrays.shortage import explained
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.state import State
 from weft.errors import ConfigError, GraphError, TraceError, listed
@@ -24,7 +25,7 @@ from weft.ir.check.facts import facts_of
 from weft.ir.ops import Program, Step
 from weft.ir.trace.cache import kept_trace
 from weft.ir.trace.neighbors import ROWS, first_row
-from weft.ir.trace.steps import EdgeFunction, VertexFunction
+from weft.ir.trace.steps import EdgeFunction, Roles, VertexFunction
 
 if TYPE_CHECKING:
     from weft.config import Config
@@ -56,7 +57,7 @@ class Rows:
         """Return functions of one superstep traced where they may name rows."""
         held = self.named(state, state.fields)
         signature = execution.signature_for(self.g, held, edges, frontier)
-        return kept_trace(functions, signature, "run", **roles)
+        return kept_trace(functions, signature, "run", Roles(**roles))
 
     def named(self, state: State, fields: dict[str, Array]) -> State:
         """Return a state with other arrays that also says where rows begin."""
@@ -79,7 +80,11 @@ class Rows:
                 kept = [reference() for reference in found[0]]
                 if len(kept) == len(topologies) - 1 and all(map(_same, kept, topologies[1:])):
                     return found[2]
-            made = Graph(**stacked_parts(*graphs))
+            device, needed = topologies[0].device, sum(graph.memory_bytes for graph in graphs)
+            what = "weft.common with left= or right=, of the rows of all graphs in one,"
+            remedy = 'Drop edge columns that are not read, or build the graphs with keep="out".'
+            with device.current(), explained(device, what, needed, remedy):
+                made = Graph(**stacked_parts(*graphs))
             references = [weakref.ref(topology) for topology in topologies[1:]]
             _known[topologies[0]] = references, changes, made
             return made

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.arrays.fill import fill
+from weft.arrays.shortage import explained
 from weft.backends import backend_of
 from weft.config import Config
 from weft.engine.prepared import Inputs
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from weft.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
+REMEDY = "Declare the field with a narrower dtype, or delete graphs that are not used any more."
 MOST_KEPT = 16  # accumulators of a graph
 SPARSE = 64  # a frontier of less than one vertex in so many: messages are sorted (RESULTS.md)
 SORTED = Config(combine="radix")
@@ -61,8 +63,10 @@ def collect(
     for name, start, kind in kinds:
         array = kept.pop((n, *kind), None)
         if array is None:
-            array = g._topology.xp.empty((n, *kind[1]), kind[0])
-            fill(array, start)
+            needed = n * kind[0].itemsize * int(np.prod(kind[1], dtype=np.int64))
+            with explained(g._topology.device, "an accumulator of g.collect", needed, REMEDY):
+                array = g._topology.xp.empty((n, *kind[1]), kind[0])
+                fill(array, start)
         fields[name] = array
         taken.append(array)
     held = State(
@@ -75,9 +79,10 @@ def collect(
     inputs = Inputs(held, edges, first)
     outcome = execution.run_program(g, program, config, inputs, direction)
     found = execution._frontier_of(g, outcome.frontier).items
-    values = tuple(array[found] for array in taken)
+    places = found.astype(np.intp, copy=False)  # once, not for each array
+    values = tuple(array.take(places, axis=0) for array in taken)
     for (_, start, kind), array in zip(kinds, taken, strict=True):
-        array[found] = start
+        array[places] = start
         if len(kept) < MOST_KEPT:
             kept[n, *kind] = array
     return (found, *values)

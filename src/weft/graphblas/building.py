@@ -9,6 +9,7 @@ import numpy as np
 from weft.graphblas.checks import output_kind
 from weft.graphblas.dtypes import DataType, lookup_dtype
 from weft.graphblas.exceptions import IndexOutOfBound, InvalidValue
+from weft.graphblas.indexing import extent_of
 from weft.graphblas.operators.lookup import get_typed_op
 from weft.graphblas.storage.cast import cast, take
 
@@ -72,7 +73,7 @@ def check_bounds(places: Array, dim: int, name: str) -> None:
 def extent(places: Array, given: Any, what: str, name: str) -> int:
     """Return the extent of an axis: the one given, or one more than the largest place."""
     if given is not None:
-        return int(given)
+        return extent_of(given, what)
     if len(places) == 0:
         raise ValueError(f"No {name} provided. Unable to infer {what}.")
     most = int(places.max())

@@ -171,6 +171,8 @@ class BaseExpression:
         **opts
             Choices of execution; see `gb.options`.
         """
+        if isinstance(mask, str):  # when to apply a mask, not which
+            opts, mask = {**opts, "mask": mask}, None
         if opts:
             with options(**opts):
                 return self.new(dtype, mask=mask, name=name)

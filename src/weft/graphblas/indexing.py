@@ -79,6 +79,19 @@ def _resolve(obj: Any, keys: Any) -> tuple[Axis, ...]:
     return axis_of(keys[0], shape[0]), axis_of(keys[1], shape[1])
 
 
+def extent_of(given: Any, name: str) -> int:
+    """Return the extent of an axis that the user gave."""
+    try:
+        extent = operator.index(given)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be an integer; got {given!r} of type {type(given).__name__}."
+        ) from None
+    if extent < 0:
+        raise OverflowError(f"{name} must not be negative; got {extent}.")
+    return extent
+
+
 def axis_of(key: Any, dim: int) -> Axis:
     """Return the places along an axis of extent `dim` that an index names."""
     kind = type(key)

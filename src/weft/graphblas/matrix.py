@@ -20,7 +20,7 @@ from weft.graphblas.cells import Cell
 from weft.graphblas.diagonal import set_diagonal
 from weft.graphblas.dtypes import FP64, lookup_dtype
 from weft.graphblas.exceptions import OutputNotEmpty
-from weft.graphblas.indexing import Indexes
+from weft.graphblas.indexing import Indexes, extent_of
 from weft.graphblas.kernels.places import as_vector
 from weft.graphblas.mask import StructuralMask, ValueMask
 from weft.graphblas.readable import Readable
@@ -61,7 +61,7 @@ class Matrix(Readable, BaseType):
         self, dtype: Any = FP64, nrows: Any = 0, ncols: Any = 0, *, name: str | None = None
     ) -> None:
         self.dtype = lookup_dtype(dtype)
-        self._nrows, self._ncols = int(nrows), int(ncols)
+        self._nrows, self._ncols = extent_of(nrows, "nrows"), extent_of(ncols, "ncols")
         self.name = f"M_{next(Matrix._name_counter)}" if name is None else name
         self._pending = None
         self._cell = Cell(empty_matrix((self._nrows, self._ncols), self.dtype.np_type))
@@ -144,7 +144,7 @@ class Matrix(Readable, BaseType):
 
     def resize(self, nrows: Any, ncols: Any) -> None:
         """Change the shape; values beyond it are dropped."""
-        store = forms.resized(self._store, (int(nrows), int(ncols)))
+        store = forms.resized(self._store, (extent_of(nrows, "nrows"), extent_of(ncols, "ncols")))
         self._nrows, self._ncols = store.shape
         self._set(store)
 
@@ -166,8 +166,8 @@ class Matrix(Readable, BaseType):
         found, _, _ = value_array(values, self.dtype, len(row_at))
         forms.check_lengths(row_at, col_at, found)
         shape = (
-            self._nrows if nrows is None else int(nrows),
-            self._ncols if ncols is None else int(ncols),
+            self._nrows if nrows is None else extent_of(nrows, "nrows"),
+            self._ncols if ncols is None else extent_of(ncols, "ncols"),
         )
         check_bounds(row_at, shape[0], "rows")
         check_bounds(col_at, shape[1], "columns")

@@ -9,6 +9,7 @@ import numpy as np
 from weft.graphblas.building import extent, index_array, joined, value_array
 from weft.graphblas.dtypes import DataType
 from weft.graphblas.exceptions import InvalidObject, InvalidValue
+from weft.graphblas.indexing import extent_of
 from weft.graphblas.storage.cast import cast, take
 from weft.graphblas.storage.matrix import MatrixStore
 
@@ -199,8 +200,8 @@ def from_dicts(
     values = np.array(flat) if flat else np.empty(0)
     found, type_, _ = value_array(values, dtype, len(rows))
     dims = (
-        max(nested, default=-1) + 1 if nrows is None else int(nrows),
-        (int(cols.max()) + 1 if len(cols) else 0) if ncols is None else int(ncols),
+        max(nested, default=-1) + 1 if nrows is None else extent_of(nrows, "nrows"),
+        (int(cols.max()) + 1 if len(cols) else 0) if ncols is None else extent_of(ncols, "ncols"),
     )
     if (len(cols) and int(cols.max()) >= dims[1]) or (len(rows) and int(rows.max()) >= dims[0]):
         raise InvalidObject("A place lies outside the shape.")

@@ -132,13 +132,14 @@ def memory() -> dict[str, Any]:
     -------
     dict
         ``policy``, in words; ``kernels``, the number of compiled kernels in use; ``workspace``, the
-        bytes of accumulators that are kept for the next operation; and ``peak``, the most bytes
-        they took.
+        bytes of accumulators and of room for products that are kept for the next operation; and
+        ``peak``, the most bytes that they took.
     """
     from weft.graphblas.compiled import arena, multiply, rows
 
     return {
-        "policy": "entries are immutable and shared by copies; transposes are kept once made",
+        "policy": "entries are immutable and shared by copies; transposes are kept once made; "
+        "accumulators and the room of products are kept for the next operation of a thread",
         "kernels": len(multiply.kernels) + rows.loaded(),
         "workspace": arena.held(),
         "peak": arena.peak(),

@@ -15,7 +15,7 @@ from weft.graphblas.checks import expect_type
 from weft.graphblas.dtypes import lookup_dtype, unify
 from weft.graphblas.elementwise import ewise
 from weft.graphblas.expressions import check_options
-from weft.graphblas.indexing import Indexes
+from weft.graphblas.indexing import Indexes, extent_of
 from weft.graphblas.kernels.places import diagonal_of, element
 from weft.graphblas.operators.binary import binary
 from weft.graphblas.operators.monoid import monoid
@@ -261,8 +261,8 @@ class Readable(Arithmetic):
     ) -> Any:
         """Move all values by offsets, and cut to a shape."""
         shape = (
-            self.nrows if nrows is None else int(nrows),
-            self.ncols if ncols is None else int(ncols),
+            self.nrows if nrows is None else extent_of(nrows, "nrows"),
+            self.ncols if ncols is None else extent_of(ncols, "ncols"),
         )
         return operations.reposition(self, (int(row_offset), int(column_offset)), shape)
 

@@ -25,7 +25,7 @@ from weft.graphblas.dtypes import FP64, lookup_dtype, unify
 from weft.graphblas.elementwise import ewise
 from weft.graphblas.exceptions import OutputNotEmpty
 from weft.graphblas.expressions import check_options
-from weft.graphblas.indexing import Indexes
+from weft.graphblas.indexing import Indexes, extent_of
 from weft.graphblas.kernels.places import (
     as_column,
     diagonal_matrix,
@@ -70,7 +70,7 @@ class Vector(BaseType):
 
     def __init__(self, dtype: Any = FP64, size: Any = 0, *, name: str | None = None):
         self.dtype = lookup_dtype(dtype)
-        self._size = int(size)
+        self._size = extent_of(size, "size")
         self.name = f"v_{next(Vector._name_counter)}" if name is None else name
         self._pending = None
         self._cell = Cell(empty_vector(self._size, self.dtype.np_type))
@@ -188,7 +188,7 @@ class Vector(BaseType):
 
     def resize(self, size: Any) -> None:
         """Change the size; values beyond it are dropped."""
-        store, size = self._store, int(size)
+        store, size = self._store, extent_of(size, "size")
         kept = store.indices < size
         values = store.values if kept.all() else store.values[kept]
         self._size = size
@@ -248,7 +248,7 @@ class Vector(BaseType):
             raise ValueError(
                 f"`indices` and `values` lengths must match: {len(places)}, {len(found)}"
             )
-        extent_ = self._size if size is None else int(size)
+        extent_ = self._size if size is None else extent_of(size, "size")
         check_bounds(places, extent_, "indices")
         keys, joined_values = joined(places, found, dup_op, self.dtype)
         self._size = extent_
@@ -494,7 +494,7 @@ class Vector(BaseType):
 
     def reposition(self, offset: Any, *, size: Any = None) -> Any:
         """Move all values by an offset, and cut to a size."""
-        shape = (self._size if size is None else int(size),)
+        shape = (self._size if size is None else extent_of(size, "size"),)
         return operations.reposition(self, (int(offset),), shape)
 
     def _as_matrix(self, *, name: str | None = None) -> Any:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MODES = {
     "once": "written in place by the first message, which settles the vertex",
     "online": "updated in place; every change is detected as it happens",
+    "counted": "a constant is added in place; a vertex is queued once it crosses a threshold",
     "deferred": "messages are combined in a second buffer and compared after the sweep",
     "effects": "no messages: edge state and live fields only",
     "vertex": "one function call per vertex of the frontier",
@@ -44,7 +45,7 @@ class SweepSummary:
     kind
         ``"edge"`` or ``"vertex"``.
     mode
-        ``"once"``, ``"online"``, ``"deferred"``, ``"effects"`` or ``"vertex"``.
+        ``"once"``, ``"online"``, ``"counted"``, ``"deferred"``, ``"effects"`` or ``"vertex"``.
     buffered
         Fields that are written to a second buffer first.
     refused

@@ -16,6 +16,7 @@ vertices, m arcs, e edges and ids of i bytes (4 below 2³¹ vertices):
   received any (i n); on a GPU also packed pairs, precomputed values, locks and stamps;
 - buckets of ordered processing: two more queues (2 i n) and flags (n);
 - a trail of frontiers: i n on a CPU; 32 n on a GPU, which stores, splits, sorts and copies it;
+- messages sorted by target (``combine="radix"``): per arc 16 bytes and its values;
 - labels of neighbours: i m on a CPU; on a GPU space for both directions;
 - reordered vertices: one direction, the map and its inverse, a second copy of the fields, and
   weights with two maps of the arcs;
@@ -39,8 +40,9 @@ import numpy as np
 from weft.algorithms import algorithm_names
 from weft.algorithms.registry import BOTH, Needs, algorithms
 from weft.arrays.device import bytes_text, free_bytes, out_of_memory
+from weft.arrays.threads import num_threads
 from weft.backends import backend_of
-from weft.config import SIDES
+from weft.config import SIDES, Config
 from weft.errors import ConfigError, unknown
 from weft.graph import Graph
 from weft.plan.first_looks import looks_first
@@ -49,6 +51,8 @@ from weft.topology.row_bits import AT_ONCE
 from weft.topology.topology import Direction, Topology
 
 CONTROL_BYTES = 1_000_000
+THREAD_COUNTERS, WARP_COUNTERS = 2 * 8 << 11, 8 << 8  # bytes, of one that sorts by digits
+MOST_SORTERS, SORTED_EACH = 1 << 14, 256  # warps that sort, and what each sorts at least
 SORTED_BYTES = 2 * 8  # per arc, in a sort of keys only
 COPIED_BYTES = 28  # per arc, in a copy that is sorted, mirrored and sorted again
 REORDERED_BYTES = 56  # per arc, for a column that is permuted to a new vertex order
@@ -135,7 +139,9 @@ class MemoryEstimate:
     __repr__ = __str__
 
 
-def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEstimate:
+def estimate_memory(
+    g: Graph, algorithm: str | Callable[..., Any], *, config: Config | None = None
+) -> MemoryEstimate:
     """Estimate the memory that an algorithm needs on the device of a graph.
 
     The estimate is an upper bound for a run without a `Config`: it includes every direction that
@@ -147,6 +153,8 @@ def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEsti
         The graph, already on the device (`g.to("cuda")` itself needs memory for the graph).
     algorithm
         A weft algorithm or its name: "bfs", "sssp", "pagerank", "connected_components", ...
+    config
+        Of its choices ``combine="radix"`` counts, which keeps the messages of all arcs.
 
     Returns
     -------
@@ -175,6 +183,8 @@ def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEsti
         raise ConfigError(unknown("algorithm", name or algorithm, algorithm_names()))
     needs = algorithms()[name].needs
     parts = [*_graph_parts(g, needs), *_order_parts(g, needs), *_run_parts(g, needs)]
+    if config is not None and config.combine == "radix":
+        parts.append(Part("workspace", "messages sorted by target", _sorted_bytes(g, needs)))
     topology = g.topology
     return MemoryEstimate(
         name, str(topology.device), tuple(p for p in parts if p.nbytes), free_bytes(topology.device)
@@ -316,13 +326,31 @@ def _run_parts(g: Graph, needs: Needs) -> list[Part]:
     wide = _distance_bytes(g) if needs.weighted else 8
     on_gpu = backend_of(topology.device).looks_at_degrees
     workspace = _gpu_workspace if on_gpu else _cpu_workspace
+    own = needs.fields.own * n + needs.fields.per_edge * g.num_edges
     return [
         Part("state", "fields of the vertices", needs.fields.state(i, wide) * n),
-        Part("state", "arrays beside the programs", needs.fields.own * n),
+        Part("state", "arrays beside the programs", own),
         Part("workspace", "control blocks and records", CONTROL_BYTES),
         *(Part("workspace", *part) for part in workspace(topology, needs, i, wide)),
         Part("workspace", "buckets", (2 * i + 1) * n if needs.ordered else 0),
     ]
+
+
+def _sorted_bytes(g: Graph, needs: Needs) -> int:
+    """Return the bytes of messages that wait to be sorted: keys twice, counters, and a value.
+
+    The values of a message go into fields, which are as wide.
+    """
+    topology = g.topology
+    n, i = topology.num_vertices, topology.index_dtype.itemsize
+    arcs = 2 * g.num_edges if needs.simple and not _is_simple(g) else topology.num_arcs
+    wide = _distance_bytes(g) if needs.weighted else 8
+    if backend_of(topology.device).runs_on_threads:
+        counters = THREAD_COUNTERS * num_threads()
+    else:
+        counters = WARP_COUNTERS * min(MOST_SORTERS, max(arcs, n) // SORTED_EACH + 1)
+    listed = 8 * (n + arcs // SORTED_EACH + 1)  # where rows are laid out, and targets of many arcs
+    return (SORTED_BYTES + needs.fields.state(i, wide)) * arcs + listed + counters
 
 
 def _cpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[tuple[str, int]]:

@@ -13,6 +13,7 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError
 from weft.graph.execution import signature_for
+from weft.ir.trace.cache import _identity
 from weft.ir.trace.steps import Fold
 from weft.operators import recording
 from weft.operators.arc_steps import arc_step
@@ -70,7 +71,8 @@ def advance(  # noqa: PLR0913
     cond, apply
         Instead of `fn`: ``cond(u, v, e)`` decides whether an arc passes, and ``apply(u, v, e)``
         is called where it does. A condition on v alone is tested before the arcs of v are read. If
-        `apply` returns nothing, the vertices that it changed are the output.
+        `apply` returns nothing, the vertices that it changed are the output. After a condition on
+        both ends, an `apply` that changes live fields, edge state or scalars is pushed.
     output
         "vertices": the vertices v with an arc that passed; "arcs": the arcs that passed; None: an
         empty frontier, at no cost.
@@ -128,7 +130,7 @@ def advance(  # noqa: PLR0913
     first = checked(g, frontier, "advance", arcs=True)
     config = scheduled(g, first, config, schedule, along)
     recurs = (
-        "advance", id(fn), id(cond), id(apply), output, idempotent, along, id(direction),
+        "advance", _identity((fn, cond, apply)), output, idempotent, along, id(direction),
         id(config), frontier is None, first.arcs,
     )  # fmt: skip
     found = repeated(g, first, state, edge_state, recurs)

@@ -119,7 +119,6 @@ class Capture:
             and call.graph is g
             and call.state is state
             and call.edge_state is edge_state
-            and known.unchanged()
         )
         return self._note(call, first, known.identity) if same else None
 

@@ -9,6 +9,7 @@ from weft.config import Config
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.graph.execution import signature_for
+from weft.ir.trace.cache import _identity
 from weft.operators import recording
 from weft.operators.arc_steps import arc_step
 from weft.operators.functions import MARK, How, given
@@ -59,7 +60,7 @@ def compute(
     """
     first = checked(g, frontier, "compute", arcs=True)
     everywhere = frontier is None
-    recurs = ("compute", id(fn), id(config), everywhere, first.arcs)
+    recurs = ("compute", _identity(fn), id(config), everywhere, first.arcs)
     if repeated(g, first, state, edge_state, recurs) is not None:
         return first
     check_state("compute", state)

@@ -10,6 +10,7 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import ConfigError, unknown
 from weft.graph.execution import signature_for
+from weft.ir.trace.cache import _identity
 from weft.operators import recording
 from weft.operators.arc_steps import arc_step
 from weft.operators.dedup import Tables, without_duplicates
@@ -79,7 +80,7 @@ def filter(  # noqa: PLR0913
     first = checked(g, frontier, "filter", arcs=True)
     config = with_choices(config, None, dedup)
     everywhere = frontier is None
-    recurs = ("filter", id(fn), id(cond), id(apply), id(config), everywhere, first.arcs)
+    recurs = ("filter", _identity((fn, cond, apply)), id(config), everywhere, first.arcs)
     kept = repeated(g, first, state, edge_state, recurs)
     if kept is not None:
         kept = finished(g, first, kept, "vertices", False)

@@ -9,6 +9,7 @@ from weft.config import Config
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError, shortened
+from weft.ir.trace.cache import _identity
 from weft.ir.trace.monoids import Monoid
 from weft.ir.trace.steps import EdgeFunction
 from weft.operators.functions import How, given
@@ -88,8 +89,8 @@ def neighbor_reduce(  # noqa: PLR0913
     config = scheduled(g, first, config, schedule, along)
     names = (into,) if isinstance(into, str) else _names(into)
     recurs = (
-        "neighbor_reduce", id(message), id(monoid), names, id(identity), output, along, id(config),
-        frontier is None,
+        "neighbor_reduce", _identity((message, monoid)), names, id(identity), output, along,
+        id(config), frontier is None,
     )  # fmt: skip
     put_out = None if output is None else "vertices"
     found = repeated(g, first, state, edge_state, recurs)

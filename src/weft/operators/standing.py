@@ -24,6 +24,7 @@ from weft.report.tracebacks import hides_frames
 from weft.storage.memory import Cache
 
 MOST_CALLS = 32  # of one state
+MOST_MARKED = 4  # of these that hold an array of the size of the graph
 
 
 class Standing(Cache[Any, "Again"]):
@@ -40,7 +41,7 @@ class Standing(Cache[Any, "Again"]):
 class Again:
     """What a call ran by, and everything that it depends on."""
 
-    key: Any  # the objects that the key tells apart by their identity, kept alive
+    key: Any  # the objects that keys tell apart by their identity, kept alive
     kept: weakref.ref[Kept]  # weak, like all else here that would keep a graph
     reads: Any
     columns: tuple[int, int]
@@ -133,6 +134,10 @@ def stand(g: Any, state: State, twin: State, program: Program, call: Any) -> Non
         return
     if state._standing is None:
         vars(state)["_standing"] = Standing()
+    if call.marks:
+        marked = [key for key, again in state._standing.items() if again.marks]
+        for key in marked[: 1 - MOST_MARKED]:
+            state._standing.pop(key, None)
     state._standing[call.recurs] = Again(
         key=(call.key, call.config, call.direction),
         kept=weakref.ref(kept),

@@ -121,8 +121,18 @@ class Dialect:
         """Return an integer or truth value in another integer dtype; integers wrap."""
         if source.kind == "b" or np.can_cast(source, dtype, casting="safe"):
             return self.cast(text, dtype)
+        if source == np.int64 and dtype.itemsize < 8:
+            return self._low_bits(text, dtype)
         wide = "HUGEINT" if max(source.itemsize, dtype.itemsize) == 8 else "BIGINT"
         return self.wrap(f"CAST({text} AS {wide})", dtype, wide)
+
+    def _low_bits(self, text: str, dtype: Kind) -> str:
+        """Return an integer of 64 bits in a narrower dtype; no step of it can overflow."""
+        bits = 8 * dtype.itemsize
+        low = f"({text}) & {(1 << bits) - 1}"
+        if dtype.kind == "i":
+            low = f"xor({low}, {1 << (bits - 1)}) - {1 << (bits - 1)}"
+        return self.cast(f"({low})", dtype)
 
     def shift(self, op: str, a: str, b: str, dtype: Kind) -> str:
         """Return a shift by a count modulo the width."""

@@ -16,10 +16,23 @@ from weft.errors import ConfigError, listed
 
 Array = np.ndarray[Any, Any]
 PLANS = ("auto", "dense", "delta", "lists", "blocks")
-BLOCK = 1 << 19  # sources joined at a time: the perfect hash join of DuckDB ends at a million keys
-DIRECT_BITS = 20  # of integers that groups of an aggregate are found by
+BLOCK = 1_000_000  # sources joined at a time: more keys end the perfect hash join of DuckDB
+DIRECT_BITS = 22  # of integers that groups of an aggregate are found by
+_GROUP_BYTES = 64  # what a group takes then, whether it exists or not
 _numbers = itertools.count(1)
 _TOKEN = secrets.token_hex(4)  # so that tables of a process that was killed are not met again
+
+
+def memory_bytes(text: str) -> int:
+    """Return a size as DuckDB writes it in bytes.
+
+    Examples
+    --------
+    >>> memory_bytes("1.5 KiB"), memory_bytes("476.8 MiB"), memory_bytes("0 bytes")
+    (1536, 499960217, 0)
+    """
+    number, unit = text.split()
+    return int(float(number) * 1024 ** max(0, "bKMGTP".find(unit[0])))
 
 
 class Engine:
@@ -177,13 +190,17 @@ class Engine:
         """Let DuckDB find the groups of small integers by their value while a run lasts.
 
         Its own limit of 12 bits is below the vertices of most graphs; hashing takes a quarter of
-        a dense superstep. Each thread has a table of all possible groups, some 30 MB.
+        a dense superstep. Each thread has a table of all possible groups; together they get at
+        most half of the memory.
         """
         import duckdb
 
-        self.con.execute("SELECT current_setting('perfect_ht_threshold')")
-        ((held,),) = self.con.fetchall()
-        self.con.execute(f"SET perfect_ht_threshold = {max(int(held), DIRECT_BITS)}")
+        names = ("perfect_ht_threshold", "threads", "memory_limit")
+        settings = ", ".join(f"current_setting('{name}')" for name in names)
+        self.con.execute(f"SELECT {settings}")
+        ((held, threads, limit),) = self.con.fetchall()
+        bits = (memory_bytes(limit) // 2 // (_GROUP_BYTES * int(threads))).bit_length() - 1
+        self.con.execute(f"SET perfect_ht_threshold = {max(int(held), min(bits, DIRECT_BITS))}")
         try:
             yield
         finally:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.relational.compile import Compiled, Stretch, stretches
-from weft.backends.relational.engines import Engine
+from weft.backends.relational.engines import BLOCK, Engine
 from weft.backends.relational.notes import identity
 from weft.backends.relational.store import Store
 from weft.backends.relational.sweeps import SHIFT, Sweep, Total
@@ -36,7 +36,6 @@ from weft.ir.reference.evaluate import Evaluator, Frame
 from weft.ir.request import Array, Outcome, Request
 
 _NARROW = 32  # a frontier is narrow below one in so many vertices
-_WIDE_STATE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ class Loop:
         everywhere, how = not frontier.table, engine.plan
         if how == "auto":
             narrow = not everywhere and frontier.count * _NARROW < n
-            how = "lists" if narrow else "blocks" if n > _WIDE_STATE else "dense"
+            how = "lists" if narrow else "blocks" if n > BLOCK else "dense"
         if how in ("delta", "lists") and (not engine.updates or stretch.watched):
             how = "dense"
         if everywhere and how in ("delta", "lists"):

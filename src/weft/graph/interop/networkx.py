@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Collection, Iterable, Iterator
-from itertools import islice, repeat
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def _read(
     vertices = _columns(NodeValues(network), vertex, None, VertexColumns, "vertex_columns")
 
     ids = label_array(nodes)
-    if not numbered_from_zero(ids) or not all(type(node) is not bool for node in nodes):
+    if not numbered_from_zero(ids) or bool in set(map(type, nodes)):
         return (src, dst, len(nodes), Labels(ids)), vertices, columns
     ids = ids.astype(np.int64)
     order = np.argsort(ids)
@@ -101,13 +101,20 @@ def write_network(g: Any, multigraph: bool | None) -> Any:
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would look at every new dictionary several times."""
+    """Pause the garbage collector, which would look at every new dictionary several times.
+
+    Afterwards what was made counts as old: to freeze and to unfreeze it moves the list of all
+    objects, where a collection would visit each of them.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -119,7 +126,7 @@ def _fill_from(network: Any, g: Any, nodes: list[Any], data: list[dict[str, Any]
     for direction in directions:
         adjacency = topology.out if direction == "out" else topology.in_
         rows = network._adj if direction == "out" else network._pred
-        rows.update((node, {}) for node in nodes)
+        rows.update(zip(nodes, [{} for _ in nodes], strict=True))
         edges = topology.edges(direction)
         sides.append((rows, adjacency.offsets, adjacency.targets, edges))
     fill_rows(nodes, data, sides)
@@ -136,7 +143,7 @@ def fill_rows(
     """
     from weft.graph.interop import dictionaries as kernels  # imports Numba
 
-    if kernels.can_read() and all(type(node) is int or type(node) is str for node in nodes):
+    if kernels.can_read() and set(map(type, nodes)) <= {int, str}:
         labels, items = _addresses(nodes), _addresses(data)
         for rows, offsets, targets, edges in sides:
             own, order = _addresses(rows.values()), _NONE if edges is None else edges
@@ -230,7 +237,7 @@ def _attributes(columns: Columns, count: int) -> list[dict[str, Any]]:
     """Return one dictionary of attributes per item."""
     names = list(columns)
     if not names:
-        return [{} for _ in repeat(None, count)]
+        return [{} for _ in range(count)]
     lists = [to_host(columns[name]).tolist() for name in names]
     if len(names) == 1:
         (name,), (values,) = names, lists

@@ -101,7 +101,7 @@ def is_plain(kind: type[Any]) -> bool:
 
 
 def _own_rows(kind: type[Any]) -> bool:
-    for name in ("adj", "adjacency", "neighbors", "__getitem__", "__iter__"):
+    for name in ("adj", "adjacency", "neighbors", "nodes", "__getitem__", "__iter__"):
         owner = next((c for c in kind.__mro__ if name in vars(c)), object)
         if not owner.__module__.startswith("networkx.classes."):
             return False
@@ -223,7 +223,11 @@ class NodeValues:
     """The attributes of the nodes of a graph."""
 
     def __init__(self, network: Any) -> None:
-        self.dictionaries: list[Any] = [network.nodes[node] for node in network]
+        held: Any = getattr(network, "_node", None)
+        plain = type(held) is dict and is_plain(type(network))
+        self.dictionaries: list[Any] = (
+            list(held.values()) if plain else [network.nodes[node] for node in network]
+        )
         self.count = len(self.dictionaries)
         self.addresses = np.fromiter(map(id, self.dictionaries), np.intp, self.count)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from weft.arrays.device import Device, as_array, device_of
 from weft.arrays.reduce import any_true
+from weft.arrays.shortage import explained
 from weft.arrays.threads import num_threads
 from weft.backends import backend_of
 from weft.backends.host_functions import function_text, head, load, result_type
@@ -108,7 +109,9 @@ def _merged(a: Any, b: Any, function: Operator, missing: Any, *, union: bool) ->
             f"{name} got graphs of {len(left.offsets) - 1} and {len(right.offsets) - 1} vertices. "
             "Expected the same vertices in both: build them with num_vertices=."
         )
-    with device.current():
+    needed = sum(x.cols.nbytes + x.values.nbytes for x in (left, right))
+    remedy = "Use narrower ids and values, or merge parts of the rows."
+    with device.current(), explained(device, f"{name} of all entries", needed, remedy):
         left, right = _alike(left, right, device.xp)
         made = _merge(left, right, (function, missing), union, device)
     if not graphs[0]:

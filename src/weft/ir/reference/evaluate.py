@@ -428,9 +428,9 @@ def arrays_evaluator(block: Block) -> Callable[[Callable[[Any], Any]], Any]:
     Examples
     --------
     >>> from weft.ir.ops import Block, Value
-    >>> level = Value("load", np.dtype(np.int64), attr=("field", "v", "level"))
-    >>> zero = Value("const", np.dtype(np.int64), attr=0)
-    >>> less = Value("lt", np.dtype(bool), args=(level, zero))
+    >>> level = Value("load", (), ("field", "v", "level"), np.dtype(np.int64))
+    >>> zero = Value("const", (), 0, np.dtype(np.int64))
+    >>> less = Value("lt", (level, zero))
     >>> unseen = arrays_evaluator(Block(body=[level, zero, less], results=(less,)))
     >>> unseen(lambda attr: np.array([3, -1]))
     array([False,  True])

@@ -40,7 +40,8 @@ STEADY = frozenset({
     "row_ends", "row_sums", "weaver_table", "weaver_sums", "keys", "table", "totals", "counts",
     "scratch", "far", "local_far",
     "own", "spread", "hidden", "marker_slots", "row_bits", "row_words",
-    "samples", "kept", "by_keys", "by_values", "by_table", "paths", "radix_table",
+    "samples", "kept", "by_keys", "by_values", "by_table", "paths",
+    "radix_keys", "radix_messages", "radix_table",
 })  # fmt: skip
 
 
@@ -393,11 +394,8 @@ class Binder:
     # -- messages that are sorted
 
     def _places(self) -> int:
-        """Return the most arcs that a superstep can push along."""
-        start = self.request.start
-        arcs = self.topology.num_arcs if start.pairs is None else len(start.pairs[0])
-        listed = len(start.frontier) if start.arcs and start.frontier is not None else 0
-        return max(1, arcs, listed)
+        """Return the most arcs that a superstep can push along; over pairs none are pushed."""
+        return max(1, self.topology.num_arcs)
 
     def _place_bits(self) -> Any:
         bits = self._places().bit_length()

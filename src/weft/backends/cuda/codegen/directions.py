@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft.backends.cuda.codegen.lanes import spread_lanes
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.updates import can_part
+from weft.plan.counting import COUNTED
 from weft.plan.directions import COST, rule_named
 from weft.plan.queries import refused
 from weft.plan.sweeps import Sweep
@@ -16,6 +17,7 @@ INBOX_COST = 6
 # pushed arc finds a new vertex, which is claimed and queued. On an H200 (kron21, rmat24) that takes
 # 0.05 to 0.2 ns an arc, a pull 0.02 to 0.04.
 CLAIM_COST = 3
+COUNT_COST = 3  # the same where a message is one atomic on the field itself
 
 
 def directions_of(kernel: Kernel, sweep: Sweep) -> list[str]:
@@ -92,7 +94,8 @@ def choose(kernel: Kernel, sweep: Sweep, k: int) -> list[str]:
         ]
         left = "left"
         sure = [f"if (t.loop.pulling != 0 && t.loop.counted == 0) {{ {_count(kernel, k)} }}"]
-    cost = INBOX_COST if sweep.mode == "deferred" else CLAIM_COST if sweep.early_exit else 1
+    costs = {"deferred": INBOX_COST, COUNTED: COUNT_COST}
+    cost = costs.get(sweep.mode, CLAIM_COST if sweep.early_exit else 1)
     return [
         f"const i64 push_cost = {push} * {cost};",
         "if (t.loop.pulling != 0 || push_cost > t.a.n / 32) {  // else no pull costs less",

@@ -32,6 +32,7 @@ from weft.backends.cuda.codegen.updates import commit_lines, push_update
 from weft.backends.cuda.codegen.visitors import Visitor, pull_visitor, push_visitor
 from weft.ir.check.facts import uses
 from weft.ir.ops import EMIT, LIVE_WRITE
+from weft.plan.counting import COUNTED
 from weft.plan.queries import buffered_edges, side_of
 from weft.plan.sweeps import Sweep, claim_field
 
@@ -111,7 +112,11 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
 def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
     """Return how many threads take one arc of a sweep together."""
     # The lanes of a group must see the same: nothing that others write meanwhile.
-    if "common" not in sweep.facts.ops or len(sweep.steps) > 1 or sweep.mode in ("once", "online"):
+    if (
+        "common" not in sweep.facts.ops
+        or len(sweep.steps) > 1
+        or sweep.mode in ("once", "online", COUNTED)
+    ):
         return 1
     if any(v.op == "at_load" for v in sweep.steps[0].body.walk()):
         return 1

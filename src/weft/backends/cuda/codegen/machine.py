@@ -60,6 +60,7 @@ class Options:
     compaction: str = "online"
     dedup: str = "exact"
     combine: str = "atomic"  # or "by_target", "radix"
+    counts: bool = False  # sums of constants are added to the field itself, up to a threshold
     deterministic: bool = False
     ordered: bool = False
     buckets: bool = False

@@ -16,6 +16,7 @@ from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, c_type, size_of, stored_type
 from weft.ir.check.facts import block_facts
 from weft.ir.ops import Reduction, Step, neutral_of
+from weft.plan.counting import COUNTED
 from weft.plan.queries import groups_of
 from weft.plan.sweeps import Sweep, claim_field
 
@@ -62,8 +63,33 @@ def push_update(
         improve(kernel, out, step, renderer, messages)
         with out.block("if (hit)"):
             emit(kernel, out)
+    elif sweep.mode == COUNTED:
+        _count(kernel, out, step, renderer, messages[0])
     else:
         _deliver(kernel, out, number, step, renderer, messages)
+
+
+def _count(
+    kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, message: str
+) -> None:  # fmt: skip
+    """Add a message to the field itself; queue v where it is active from then on."""
+    (name,) = step.into
+    assert step.active is not None
+    with ExitStack() as stack:
+        if kernel.spread:
+            stack.enter_context(out.block(kernel.alone.rstrip()))
+        kind, array = kind_of(kernel, name), kernel.args.use("field", name)
+        sent = renderer.hold(message, kernel.types[name][0])
+        now = renderer.combined(
+            step.reductions[0], f"at_add({array}, v, {sent})", sent, *kernel.types[name]
+        )
+        fresh = out.fresh("now")
+        out.line(f"const {kind} {fresh} = {now};")
+        after = kernel.site()
+        after.known[("field", "v", name)] = fresh
+        with out.block(f"if ({kernel.block_value(out, step.active, after, step)})"):
+            if not kernel.discards:
+                out.line(EMIT)
 
 
 def _claim(kernel: Kernel, out: Emitter, step: Step, messages: list[str]) -> None:

@@ -38,6 +38,7 @@ from weft.backends.cuda.codegen.updates import (
 )
 from weft.ir.check.facts import arcs_of_common, is_pure
 from weft.ir.ops import Step, Value
+from weft.plan.counting import COUNTED
 from weft.plan.queries import buffered_edges, row_values
 from weft.plan.sweeps import Sweep, claim_field
 
@@ -271,7 +272,7 @@ class Visitor:
 
 def racy_fields(sweep: Sweep) -> frozenset[str]:
     """Return the fields that other threads write while a sweep reads them."""
-    in_place = set(sweep.last.into) if sweep.mode in ("once", "online") else set()
+    in_place = set(sweep.last.into) if sweep.mode in ("once", "online", COUNTED) else set()
     return frozenset(in_place | sweep.facts.live)
 
 

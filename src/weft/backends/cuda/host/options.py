@@ -26,6 +26,7 @@ from weft.errors import ConfigError
 from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
+from weft.plan.counting import IN_PLACE, counts_in_place
 from weft.plan.directions import rule_of
 from weft.plan.first_looks import looks_first
 from weft.plan.outputs import COUNTER, counts_outputs
@@ -130,7 +131,8 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         compaction="ballot" if deterministic else config.compaction or "online",
         # The list of the rows of a frontier has room for each row once.
         dedup="exact" if deterministic or sides["push"].format.virtual else config.dedup or "exact",
-        combine=config.combine or "atomic",
+        combine="atomic" if config.combine in (None, IN_PLACE) else config.combine,
+        counts=counts_in_place(config, on_gpu=True),
         deterministic=deterministic,
         ordered=bool(config.ordering),
         buckets=config.ordering == "buckets",

@@ -30,6 +30,7 @@ from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
 from weft.ir.request import Deferred, Outcome, Request
+from weft.plan.counting import plan_counting
 from weft.plan.horizon import has_horizon
 from weft.plan.prepare import (
     Form,
@@ -148,6 +149,8 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
         decided += plan_sorting(every, options.deterministic, layout_refused(options.push.format))
     else:
         decided += allow_sorted_pushes(every, options)
+    if options.counts and options.combine == "atomic":
+        decided += plan_counting(every, options.kept_old)
     if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
         options = replace(options, dedup="exact")
         decided.append("exact_dedup")  # a vertex that is queued twice could be seen
