@@ -48,6 +48,9 @@ class Columns(MutableMapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         return read_only(self.storage(name))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
     def __setitem__(self, name: str, values: ArrayLike) -> None:
         self.check_name(name)
         checked = self._checked(name, values)

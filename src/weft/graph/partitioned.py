@@ -69,9 +69,6 @@ class StoredEdgeColumns(EdgeColumns):
         refuse: Callable[[], NoReturn] = held._refuse
         refuse()
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._columns
-
     def __setitem__(self, name: str, values: Any) -> None:
         raise GraphError(
             f"edge column {name!r} cannot be assigned: a partitioned graph does not change. "
