@@ -16,7 +16,7 @@ import numpy as np
 from weft.arrays.device import to_host
 from weft.config import of_side
 from weft.errors import ConfigError
-from weft.ir.check.facts import program_facts
+from weft.ir.check.facts import arcs_of_common
 from weft.ir.check.key import keyed, lifted_copy
 from weft.ir.ops import Program
 from weft.ir.reference.evaluate import arrays_evaluator, evaluate_arrays, holds_outside
@@ -154,13 +154,25 @@ def wants_row_bits(request: Request) -> bool:
     Runs at all vertices build them; a run at some vertices uses them if they exist.
     """
     topology, config = request.topology, request.options.config
-    if not any("common" in facts.ops for facts in program_facts(request.program)):
+    if not _looks_up_bits(request.program):
         return False
     if "row_bits" in config.passes_off or topology.keep == "in" or topology.carrier is not None:
         return False
     if topology.has_row_bits:
         return True
     return request.start.frontier is None and topology.row_bits() is not None
+
+
+def _looks_up_bits(program: Program) -> bool:
+    """Whether common neighbours are looked for whose second arcs, and so slots, do not matter."""
+    found: bool | None = program.findings.get("looks_up_bits")
+    if found is None:
+        found = program.findings["looks_up_bits"] = any(
+            value.op == "common" and "eb" not in arcs_of_common(value)
+            for step in program.all_steps()
+            for value in step.body.walk()
+        )
+    return found
 
 
 def kept_old(request: Request) -> frozenset[str]:

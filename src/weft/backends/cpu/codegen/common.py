@@ -53,7 +53,8 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
 
     Where the arcs of a are asked for, their slots are kept beside the marks, so that a hit costs
     one more load. A row of b that is much longer than that of a is searched instead. The head of
-    b's row, if it has one, is compared with the marks word by word.
+    b's row, if it has one, is compared with the marks word by word, unless the arcs of b are asked
+    for: bits do not tell their slots, and to search for each takes longer than the walk.
     """
     out, args = renderer.out, renderer.args
     asked = arcs_of_common(value)
@@ -77,16 +78,12 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
     counted = rows.head is not None and sends_alike(value)
     if counted:
         _count_head(renderer, value, rows, accumulators[0])
-    with _hits(out, rows, bits=rows.head is not None and not counted) as by_bits:
+    with _hits(out, rows, bits=rows.head is not None and not counted):
         slot, low, searched, w = rows.slot, rows.low, rows.searched, rows.w
         site = renderer.scope.site
         found = {}
         if "eb" in asked:
-            if by_bits:
-                with out.block(f"if {by_bits}:"):
-                    out.line(f"{low} = first_from({rows.targets}, {low}, {rows.high}, {w})")
-            there = f"{searched} or {by_bits}" if by_bits else searched
-            near = renderer.variable(f"{low} if {there} else np.uint64({slot})", "p")
+            near = renderer.variable(f"{low} if {searched} else np.uint64({slot})", "p")
             found["eb"] = _arc(site, b, near)
         if slots:
             kept = f"np.uint64({slots}[slots_base + {w}])"
@@ -111,7 +108,7 @@ def _open_rows(renderer: BlockRenderer, value: Value) -> _Rows:
     searched, low, high = (out.fresh(name) for name in ("far", "low", "high"))
     out.line(f"{low}, {high} = np.uint64({offsets}[{b}]), np.uint64({offsets}[{b} + ONE])")
     length, head = f"{high} - {low}", None
-    if args.row_bits:
+    if args.row_bits and "eb" not in arcs_of_common(value):
         head = _open_head(renderer, b)
         length = f"{length} - {head.covered} + np.uint64({BLOCK_COST}) * {head.blocks}"
     own = f"np.uint64({offsets}[{a} + ONE] - {offsets}[{a}])"
@@ -151,11 +148,11 @@ def _count_head(
 
 
 @contextmanager
-def _hits(out: Emitter, rows: _Rows, *, bits: bool) -> Iterator[str]:
+def _hits(out: Emitter, rows: _Rows, *, bits: bool) -> Iterator[None]:
     """Open a loop over common neighbours in ascending order.
 
-    With `bits` those of a head come from its words; the name of what tells them is yielded, since
-    their slots are not known. Else the head has been taken, or there is none.
+    With `bits` those of a head come from its words, and their slots are not known. Else the head
+    has been taken, or there is none.
     """
     head, w = rows.head, rows.w
     walked, hit, begin = (out.fresh(name) for name in ("row", "h", "begin"))
@@ -169,7 +166,7 @@ def _hits(out: Emitter, rows: _Rows, *, bits: bool) -> Iterator[str]:
         with out.block(f"for {rows.slot} in range({begin}, {end}):"):
             _look(out, rows, hit)
             with out.block(f"if {hit}:"):
-                yield ""
+                yield
         return
     assert head is not None
     word, found = out.fresh("k"), out.fresh("bits")
@@ -182,9 +179,7 @@ def _hits(out: Emitter, rows: _Rows, *, bits: bool) -> Iterator[str]:
             marks = f"{rows.marker}[marker_base + {head.mark} + {word}]"
             out.line(f"{found} = {marks} & {head.words}[{head.word} + {word}]")
             out.line(f"{word} += ONE")
-        by_bits = out.fresh("by_bits")
-        out.line(f"{by_bits} = {found} != np.uint64(0)")
-        with out.block(f"if {by_bits}:"):
+        with out.block(f"if {found} != np.uint64(0):"):
             block = f"(({head.mark} + {word} - ONE) << np.uint64(6))"
             out.line(f"{w} = {block} + np.uint64(ctz({found}))")
             out.line(f"{found} &= {found} - ONE")
@@ -196,7 +191,7 @@ def _hits(out: Emitter, rows: _Rows, *, bits: bool) -> Iterator[str]:
             _look(out, rows, hit)
             with out.block(f"if not {hit}:"):
                 out.line("continue")
-        yield by_bits
+        yield
 
 
 def _look(out: Emitter, rows: _Rows, hit: str) -> None:
