@@ -26,7 +26,7 @@ Search: TypeAlias = Generator[list[Config], Times, None]
 
 GAIN = 0.98  # of the time before: what is less of a gain is noise
 KEPT = 3  # formats and schedules that are combined where there are many of both
-WHOLE_GRID = 100  # pairs of a format and a schedule that are all tried
+WHOLE_GRID = 120  # pairs of a format and a schedule that are all tried
 FAST_ORDERS = ("degree",)  # which are made in no time
 STARTS = 3  # places that a search sets out from
 LAUNCH = (
