@@ -78,7 +78,7 @@ GPU_ONLY = (
     "best_neighbor",
     "fuse",
 )
-"""Fields that have no effect on a CPU."""
+"""Fields that have no effect on a program that runs on a CPU."""
 SIDES = ("push", "pull", "gather")
 """Kinds of sweep: a push, a pull that stops at the first message, a sweep over whole rows."""
 BY_SIDE = ("format", "schedule", "frontier_in", "frontier_out")
@@ -268,7 +268,7 @@ class Config:
         Whether a pull that stops at the first message tries each vertex's neighbor of highest
         degree before its row, where messages do not depend on the edge: ``True``, ``False``, or
         where graph and device suit. The neighbors take an id per vertex and are kept with the
-        graph. Not in deterministic runs. GPU.
+        graph. Not in deterministic runs. GPU; `connected_components` also on a CPU.
     fuse
         Kernel launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel
         per direction) or ``"all"`` (one for everything). GPU.
