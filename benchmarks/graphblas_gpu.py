@@ -54,7 +54,7 @@ def held(entries: DeviceMatrix, device: str) -> gb.Matrix:
 
 def banded(size: int, device: str) -> gb.Matrix:
     """Return a matrix with values on the diagonals next to the main one."""
-    xp = weft.arrays.device.array_module(device)
+    xp = weft.arrays.device.open_device(device).xp
     first = xp.maximum(xp.arange(size, dtype=np.int64) - BAND, 0)
     last = xp.minimum(xp.arange(size, dtype=np.int64) + BAND, size - 1)
     offsets = xp.zeros(size + 1, np.int64)
