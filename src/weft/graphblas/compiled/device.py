@@ -48,6 +48,6 @@ def push(
     state = graph.state(**fields)
     combine = COMBINES[current["combine"]]
     config = None if combine is None else Config(combine=combine)
-    graph.run(step, state, graph.frontier(xp.flatnonzero(start)), config=config)
+    graph.run(step, state, graph.frontier(start), config=config)
     found, there = (each[: columns.ncols] for each in (state.t, state.there))
     return away(cast(found, op.return_type.np_type), there)
