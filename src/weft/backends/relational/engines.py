@@ -29,7 +29,7 @@ def memory_bytes(text: str) -> int:
     Examples
     --------
     >>> memory_bytes("1.5 KiB"), memory_bytes("476.8 MiB"), memory_bytes("0 bytes")
-    (1536, 499960217, 0)
+    (1536, 499961036, 0)
     """
     number, unit = text.split()
     return int(float(number) * 1024 ** max(0, "bKMGTP".find(unit[0])))

@@ -61,21 +61,24 @@ class Aggregator:
     ----------
     name
         Its name.
-    monoid, compute
-        What combines the values of each run: a monoid, or a function of values, starts and lengths.
-    any_dtype
-        The type of values that are only counted.
-    table
-        Result types by input types.
+    composite
+        Aggregators whose results `finalize` combines.
+    finalize
+        A function of their results, and of options, that returns an expression.
+    types
+        Aggregators, the first of which says what types there are.
     """
 
     opclass = "Aggregator"
     is_positional = False
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- options of a public class, by keyword
         self,
         name: str,
         *,
+        composite: Any = None,
+        finalize: Any = None,
+        types: Any = None,
         monoid: Any = None,
         any_dtype: DataType | None = None,
         compute: Callable[[Array, Array, Array], Array] | None = None,
@@ -83,7 +86,11 @@ class Aggregator:
     ) -> None:
         self.name = name
         self.monoid = monoid
+        self._composite, self._finalize = composite, finalize
         self._compute, self._any_dtype = compute, any_dtype
+        if table is None and types:
+            first = types[0]
+            table = dict(first.types)
         self.types: dict[DataType, DataType] = table or {}
         self._typed: dict[DataType, TypedAggregator] = {}
 
@@ -116,6 +123,8 @@ class Aggregator:
     ) -> Array:
         np_type = typed.return_type.np_type
         with np.errstate(all="ignore"):
+            if self._composite is not None:
+                return cast(self._combined(typed, values, starts), np_type)
             if self.monoid is not None:
                 of = self.monoid[typed.type]
                 found = of.segments(cast(values, of.type.np_type), starts)
@@ -125,6 +134,16 @@ class Aggregator:
                     values = cast(values, typed.type.np_type)
                 found = self._compute(values, starts, lengths)  # type: ignore[misc]
         return cast(np.asarray(found), np_type)
+
+    def _combined(self, typed: TypedAggregator, values: Array, starts: Array) -> Array:
+        from weft.graphblas.vector import Vector
+
+        parts = []
+        for each in self._composite:
+            part = each.typed(typed.type)
+            parts.append(Vector.from_dense(part.segments(values, starts), dtype=part.return_type))
+        made = self._finalize(*parts, {})
+        return made.new().to_dense()
 
 
 class Picker(Aggregator):
