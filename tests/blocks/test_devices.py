@@ -94,7 +94,7 @@ def test_a_device_that_cannot_stream_is_refused(tmp_path):
 
 def test_a_block_is_read_over_only_after_its_copy(graphs, monkeypatch):
     carrier = graphs[0].topology.carrier
-    under_way = set()  # events of copies that nobody waited for
+    under_way = set()  # events of copies that were not waited for
 
     class Sent:
         def __init__(self):

@@ -1,7 +1,7 @@
 """Calls of Python functions on several threads, for front ends with kernels of their own.
 
-Unlike in a gang, which meets at barriers, the caller works too and waits for nobody who has not
-begun: on a busy machine the work is done before others wake.
+Unlike in a gang, which meets at barriers, the caller works too and does not wait for a thread that
+has not begun: on a busy machine the work is done before the others wake.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def counts_in_place(config: Config | None, on_gpu: bool) -> bool:
 
 
 def plan_counting(sweeps: list[Sweep], kept_old: frozenset[str]) -> list[str]:
-    """Let sums of constants be counted in place, where nobody can tell; return what was decided."""
+    """Count sums of constants in place where the result is the same; return what was decided."""
     decided = []
     for sweep in sweeps:
         if sweep.kind == "edge" and sweep.mode == "deferred" and _may_count(sweep, kept_old):
