@@ -116,8 +116,9 @@ def pagerank(  # noqa: PLR0913
     adaptive
         Whether to follow the residual: steps as long as it allows while most vertices move, then
         pushes from the few that still do. The result is as accurate for the same `tol`, after
-        fewer iterations (a third on road networks, half on large R-MAT graphs); `damping` must be
-        below 1. Pushes count by the arcs they may look at, eight supersteps to an iteration.
+        fewer iterations (a third on road networks, three quarters on large R-MAT graphs);
+        `damping` must be below 1. Pushes count by the arcs they may look at, eight supersteps to an
+        iteration.
     on_unconverged
         ``"raise"``, or ``"return"`` to take the ranks after `max_iter` iterations as they are.
     warm_start
