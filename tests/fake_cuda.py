@@ -166,19 +166,17 @@ def installed(monkeypatch):
         cuda.memory.note(base)
         return base
 
-    def pointer(array):
-        return SimpleNamespace(ptr=array._values.ctypes.data)
-
     event = SimpleNamespace(record=cuda.record, ptr=0)
     stream = SimpleNamespace(ptr=0, synchronize=lambda: None)
     offered = {
         "get_current_stream": lambda: stream, "Event": lambda **_: event,
         "alloc_pinned_memory": cuda.pinned,
     }  # fmt: skip
+    names = "driver_version", "nvrtc_facts", "has_module"
+    fake_cupy.undo_to_real(monkeypatch, devices, *names)
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cupy", fake_cupy.CUPY)
         patch.setattr(fake_cupy, "allocated", allocated)
-        patch.setattr(fake_cupy.ndarray, "data", property(pointer), raising=False)
         for name, value in offered.items():
             patch.setattr(fake_cupy.CUPY.cuda, name, value, raising=False)
         runtime = fake_cupy.CUPY.cuda.runtime

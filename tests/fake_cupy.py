@@ -121,6 +121,7 @@ class ndarray:
     nbytes = property(lambda self: self._values.nbytes)
     itemsize = property(lambda self: self._values.itemsize)
     base = property(lambda self: self._values.base)
+    data = property(lambda self: types.SimpleNamespace(ptr=self._values.ctypes.data))
 
     @property
     def flags(self):
@@ -404,8 +405,10 @@ CUPY.add.at = _add_at
 CUPY.maximum.at = _maximum_at
 CUPY.bitwise_or.at = _bitwise_or_at
 CUPY.asnumpy = lambda array: array.get() if isinstance(array, ndarray) else np.asarray(array)
-CUPY.ascontiguousarray = lambda array: (
-    array if array.flags.c_contiguous else ndarray(np.ascontiguousarray(array._values))
+CUPY.ascontiguousarray = lambda array, dtype=None: (
+    array
+    if array.flags.c_contiguous and dtype in (None, array.dtype)
+    else ndarray(np.ascontiguousarray(array._values, dtype))
 )
 CUPY.get_default_memory_pool = lambda: POOL
 CUPY.__version__ = "14.0.0"
@@ -480,6 +483,12 @@ def run_on_host(request):
     )
 
 
+def undo_to_real(monkeypatch, owner, *names):
+    """Record the real attributes: a test that patches a stand-in again then undoes to them."""
+    for name in names:
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+
+
 @contextmanager
 def installed(monkeypatch, run=None):
     """Let weft find this module as CuPy, a driver for it, and `run_on_host` as the CUDA engine.
@@ -491,6 +500,7 @@ def installed(monkeypatch, run=None):
     from weft.backends.cuda.host import initial_fields as fills
     from weft.backends.cuda.host import run as engine
 
+    undo_to_real(monkeypatch, devices, "driver_version", "nvrtc_facts", "has_module")
     # Tests patch the engine again: what is undone last must be the engine itself.
     real = engine.compile_program, engine.run_request
     monkeypatch.setattr(engine, "compile_program", lambda request: (None, []))
