@@ -102,7 +102,7 @@ def test_what_cuda_lacks_is_named_with_the_remedy(cupy, monkeypatch, changes, pr
 
 
 def test_gpus_that_do_not_exist_or_are_too_old(cupy, monkeypatch):
-    with pytest.raises(DeviceError, match=r"no GPU number 7. Expected cuda:0 to cuda:1"):
+    with pytest.raises(DeviceError, match=r"GPU 7 does not exist. Expected cuda:0 to cuda:1"):
         devices.open_device("cuda:7")
     with pytest.raises(
         DeviceError, match=r"Fake GTX 1080 has compute capability 6.1. Expected 7.5"

@@ -24,6 +24,11 @@ def triangles(u, v, e):
     weft.common(u, v, found)
 
 
+@weft.edge
+def plain(u, v, e):
+    weft.common(u, v, lambda w: weft.emit(7, w.id - u.id, u.id * v.id, when=w.id % 2 == 0))
+
+
 @weft.vertex
 def listed(v, least):
     weft.emit(v.id, -1, v.x > 1.0, when=v.id % 2 == 0)
@@ -62,22 +67,30 @@ def on_all(g, function, fields, *, frontier=None, config=None, devices=("referen
     return want
 
 
-def triangles_of(g):
+def common_of(g):
+    """Yield both ends of every arc and each neighbor that their rows have in common."""
     sources, targets = (np.asarray(x).tolist() for x in g.topology.endpoints())
     rows = [set() for _ in range(g.num_vertices)]
     for u, v in zip(sources, targets, strict=True):
         rows[u].add(v)
-    return [
-        (u, v, w)
-        for u, v in zip(sources, targets, strict=True)
-        for w in sorted(rows[u] & rows[v])
-        if u < v < w
-    ]
+    for u, v in zip(sources, targets, strict=True):
+        for w in sorted(rows[u] & rows[v]):
+            yield u, v, w
+
+
+def triangles_of(g):
+    return [(u, v, w) for u, v, w in common_of(g) if u < v < w]
+
+
+def even_neighbors_of(g):
+    return [(7, w - u, u * v) for u, v, w in common_of(g) if w % 2 == 0]
 
 
 def check(g, devices=("reference", "cpu")):
     a, b, c, _ = on_all(g, triangles, {}, devices=devices)
     assert list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)) == triangles_of(g)
+    parts = on_all(g, plain, {}, devices=devices)
+    assert list(zip(*(part.tolist() for part in parts), strict=True)) == even_neighbors_of(g)
     x = np.arange(g.num_vertices) % 5 / 2
     who, which, large = on_all(g, listed, {"x": x, "least": weft.scalar(0.5)}, devices=devices)
     degrees = np.asarray(g.out_degree).tolist()
@@ -105,6 +118,14 @@ def test_drawn_graphs(edges):
 )
 def test_emulated(name):
     check(AWKWARD[name](), devices=("reference", "emulated"))
+
+
+@pytest.mark.parametrize("reorder", [None, "degree"])
+def test_rows_with_hubs(reorder):
+    """Long rows are searched, or compared as bits; both end with the last record of an arc."""
+    g = weft.generators.rmat(9, 24, seed=2)
+    parts = on_all(g, plain, {}, config=weft.Config(reorder=reorder), devices=("cpu",))
+    assert list(zip(*(part.tolist() for part in parts), strict=True)) == even_neighbors_of(g)
 
 
 @devices

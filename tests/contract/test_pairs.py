@@ -85,7 +85,7 @@ def test_what_a_pair_lacks_is_told():
     def sends(u, v, e):
         return 1
 
-    with pytest.raises(TraceError, match=r"a pair is no arc: e\.weight"):
+    with pytest.raises(TraceError, match=r"a pair is not an arc: e\.weight"):
         g.run(weighs, g.state(), pairs, edge_state=pairs.state(x=weft.full(0)))
     with pytest.raises(TraceError, match="one edge function without into="):
         g.run(sends, g.state(y=weft.full(0)), pairs)

@@ -204,7 +204,7 @@ def test_rule_45_proxies_fail_loudly_where_python_would_mislead(g):
     def forgets(u, v, e):
         u.x + 1
 
-    with pytest.raises(TraceError, match="returned nothing where a message is due"):
+    with pytest.raises(TraceError, match="returned nothing, but must return a message"):
         g.run(forgets, state)
 
     @weft.vertex

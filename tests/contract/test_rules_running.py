@@ -428,6 +428,57 @@ def test_rule_16_refill_starts_new_rounds_until_it_finds_nobody():
     assert result.converged and result.frontier == []
 
 
+@weft.vertex(shrinks=True)
+def next_of_the_remaining(v, k):
+    weft.reduce("k", weft.where(v.core < 0, v.left, MOST), weft.min)
+    return v.core < 0
+
+
+@weft.edge(into="left", reduce=weft.sum, accept=lambda v: v.core < 0, active=lambda v, old: False)
+def leave_quietly(u, v, e):
+    return -1
+
+
+@pytest.mark.parametrize("steps", [[leave, weft.vertex(fall)], leave_quietly])
+def test_rule_16_a_refill_may_run_over_what_is_left(steps):
+    g = weft.generators.rmat(6, 3, seed=5)
+    fields = {"left": g.out_degree.astype(np.int64), "core": np.full(64, -1), "k": weft.scalar(0)}
+    every = [next_round, weft.vertex(fall, on="all")]
+    remaining = [next_of_the_remaining, weft.vertex(fall)]
+    want = run(g, steps, fields, [], mode="iterate", refill=every)
+    result = agreed(g, steps, fields, [], mode="iterate", refill=remaining)
+    assert result.core.tolist() == want.core.tolist()
+    assert result.steps == want.steps > 10
+    assert result.scalars == {"k": MOST} and result.frontier == []
+
+
+def test_rule_16_what_shrinks_is_the_first_of_a_refill():
+    g = weft.Graph.from_edges([0], [1], num_vertices=3)
+    fields = {"left": np.ones(3, int), "core": np.full(3, -1), "k": weft.scalar(0)}
+
+    def refused(match, functions, **options):
+        with pytest.raises(weft.errors.TraceError, match=match):
+            g.iterate(functions, g.state(**fields), **options)
+
+    first = weft.vertex(fall, shrinks=True)
+    refused("belongs to the first function of refill=", [leave, first])
+    refused("belongs to the first function", leave, refill=[next_round, first])
+    refused("which a fold does not continue", leave, refill=weft.fold(first, next_round))
+    refused("a function that returns a condition", leave, refill=weft.vertex(
+        lambda v: None, shrinks=True
+    ))  # fmt: skip
+    refused("without on='all'", leave, refill=weft.vertex(fall, shrinks=True, on="all"))
+
+    @weft.vertex(shrinks=True)
+    def comes_back(v, k):
+        weft.reduce("k", k + 1, weft.max)
+        return (v.id == 0) | ((v.id == 1) & (k > 0))
+
+    state = g.to("reference").state(**fields)
+    with pytest.raises(weft.errors.FaultError, match="comes_back put out vertex 1, for which it"):
+        g.to("reference").iterate(leave, state, [], refill=comes_back)
+
+
 @weft.edge(into="below", reduce=weft.sum)
 def report(u, v, e):
     return weft.send(u.below + 1, when=u.level == v.level + 1)
@@ -445,3 +496,27 @@ def test_rule_17_a_trail_is_replayed_last_to_first():
     assert result.below.tolist() == [6, 2, 2, 1, 0]  # 4 once on each of the two ways
     with pytest.raises(weft.errors.GraphError, match="vertex 5 does not exist"):
         g.replay(report, g.state(**fields), [np.array([0]), np.array([2, 5])])
+
+
+@pytest.mark.parametrize("device", ["reference", "cpu", "emulated"])
+def test_states_may_hold_other_scalars_in_another_order(device):
+    """A function of one structure finds its scalars in each state, wherever they stand."""
+    g = weft.generators.rmat(5, 4, seed=1).to(device)
+
+    @weft.edge
+    def measure(u, v, e):
+        weft.reduce("total", weft.cast(u.x * v.x, weft.float64), weft.sum)
+        weft.reduce("arcs", 1, weft.sum)
+
+    x = np.arange(g.num_vertices, dtype=np.float32)
+    src, dst = (np.asarray(ends) for ends in g.topology.endpoints())
+    want = float((x[src] * x[dst]).sum()), len(src)
+    for names in (
+        ("spare", "total", "arcs"), ("total", "arcs", "spare"),
+        ("arcs", "total"), ("total", "arcs"),
+    ):  # fmt: skip
+        begin = {"spare": weft.scalar(7), "total": weft.scalar(0.0), "arcs": weft.scalar(0)}
+        state = g.state(x=x, **{name: begin[name] for name in names})
+        g.run(measure, state)
+        assert (float(state.total), int(state.arcs)) == want, names
+        assert "spare" not in names or int(state.spare) == 7

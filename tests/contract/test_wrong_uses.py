@@ -30,7 +30,7 @@ CALLS = {
     "two lists": (lambda: weft.Graph([0], [1]), "from_edges"),
     "no edges": (lambda: weft.Graph(), "from_edges"),
     "keywords": (lambda: weft.Graph(src=[0], dst=[1]), r"Graph\(src=..., dst=...\).*from_edges"),
-    "no list": (lambda: weft.Graph.from_edges(None), "no list of pairs"),
+    "no list": (lambda: weft.Graph.from_edges(None), "not a list of pairs"),
     "text for a bool": (lambda: weft.Graph.from_edges([0], [1], directed="no"), "Expected a bool"),
     "nodes": (lambda: GRAPH.nodes, r"range\(g.num_vertices\)"),
     "weight": (lambda: GRAPH.weight, r'g.edge\["weight"\]'),

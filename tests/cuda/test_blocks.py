@@ -1,5 +1,8 @@
 """Partitioned graphs whose blocks are swept on a GPU: results and the memory of the device."""
 
+import multiprocessing
+import socket
+
 import numpy as np
 import pytest
 
@@ -48,11 +51,48 @@ def test_the_device_holds_state_and_few_blocks(opened, device):
     assert pool.used_bytes() - before <= 4 * arcs + 200 * whole.num_vertices
 
 
+def _ranked(rank, port, folder, device, results):
+    """One of two processes: what it found is sent back, or the error."""
+    exchange = weft.HostExchange(rank, 2, ("127.0.0.1", port), b"two")
+    try:
+        g = weft.open(folder, device=device, exchange=exchange)
+        results.put((to_host(weft.pagerank(g)), to_host(weft.bfs(g, 0).level)))
+    except BaseException as error:
+        results.put(error)
+    finally:
+        exchange.close()
+
+
+def test_two_processes_share_one_device(device, sized, tmp_path):
+    whole = weft.generators.rmat(sized(14, 6), seed=4)
+    weft.write(whole, tmp_path / "whole.weft")
+    weft.partition(tmp_path / "whole.weft", tmp_path / "blocks", blocks=4)
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        port = opened.getsockname()[1]
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    made = [
+        context.Process(target=_ranked, args=(rank, port, tmp_path / "blocks", device, results))
+        for rank in (0, 1)
+    ]
+    for process in made:
+        process.start()
+    found = [results.get(timeout=240) for _ in made]
+    for process in made:
+        process.join()
+    for one in found:
+        assert not isinstance(one, BaseException), one
+        np.testing.assert_allclose(one[0], weft.pagerank(whole), rtol=1e-6)
+        np.testing.assert_array_equal(one[1], weft.bfs(whole, 0).level)
+
+
 @pytest.fixture
 def alone(device):
     """A function that returns an exchange of one process, which has the GPU to itself."""
-    if not device.startswith("cuda") or not hasattr(open_device(device).xp.cuda, "nccl"):
-        pytest.skip("needs NCCL, and CuPy built with it")
+    if not device.startswith("cuda"):
+        pytest.skip("needs NCCL, which passes on arrays of GPUs")
+    pytest.importorskip("cupy.cuda.nccl", exc_type=ImportError)
     return lambda: weft.NcclExchange(weft.HostExchange(0, 1, ("127.0.0.1", 0), b"alone"))
 
 

@@ -116,7 +116,7 @@ VERTEX = {
     "random of a float": (lambda v: fn.random(v.y), "random needs integer scalars"),
     "unknown norm": (lambda v: fn.normalize(v.vec, "l1"), "normalize by 'l1' is not known", "'l2'"),
     "gather of nothing": (
-        lambda v: v.gather(lambda u, e: None, m.sum), "nothing where a message is due", "weft.send",
+        lambda v: v.gather(lambda u, e: None, m.sum), "but must return a message", "weft.send",
     ),
     "gather direction": (lambda v: v.gather(lambda u, e: 1, m.sum, direction="inn"), "'inn'"),
     "gather in a gather": (
@@ -220,7 +220,7 @@ VERTEX = {
 # In an edge function, with the options of weft.edge.
 INTO_X = {"into": "x", "reduce": m.sum}
 EDGE = {
-    "nothing returned": (lambda u, v, e: None, INTO_X, "nothing where a message is due"),
+    "nothing returned": (lambda u, v, e: None, INTO_X, "nothing, but must return a message"),
     "assigned u": (lambda u, v, e: setattr(u, "x", 1), INTO_X, "u.x", *READ_ONLY, "into="),
     "assigned v": (lambda u, v, e: setattr(v, "x", 1), INTO_X, "v.x", *READ_ONLY, "into="),
     "assigned column": (
@@ -423,7 +423,7 @@ def test_the_innermost_line_of_the_user_is_named():
         ({"into": "x", "reduce": sum}, "is not a monoid"),
         ({"into": "x", "reduce": m.mode}, "works in gathers only"),
         ({"into": "x", "reduce": (m.sum, m.min)}, "2 monoids for 1 fields"),
-        ({"into": "x", "reduce": m.argmin}, "needs two fields at least"),
+        ({"into": "x", "reduce": m.argmin}, "needs at least two fields"),
         ({"into": ("x", "y"), "reduce": (m.argmin, m.sum)}, "take the whole tuple"),
         ({"into": ("x", "x"), "reduce": m.sum}, "names a field twice"),
         ({"into": "x", "reduce": m.sum, "on": "every"}, "on='every' is not known"),

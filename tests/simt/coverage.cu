@@ -90,6 +90,7 @@ struct Counter {
     static constexpr bool counts = false;
     static constexpr bool expects = false;
     static constexpr bool guesses = false;
+    static constexpr bool measures = false;
     struct Row {
         i64 row;
         u32 lane;

@@ -351,6 +351,8 @@ SANITIZED = [
     ("search", {"schedule": "row", "lanes": 4, "format": "tigr(3)", "direction": "pull"}),
     ("ranks", {"schedule": "edge", "format": "gshard(16)"}),
     ("search", {"best_neighbor": True, "direction": "pull"}),
+    ("ranks", {"hub_table": True, "schedule": "twc", "warp_degree": 3, "block_degree": 9,
+               "grid_degree": 12}),
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import weft
 from agreement import agreed, emulated, interpreted, on_device
 from graphs import AWKWARD, graphs
 from simt.test_configs import driver
-from weft.algorithms.core_number import drop_neighbor
+from weft.algorithms.core_number import drop_neighbor, find_next, has_next
 
 ON = {"combine": "in_place"}
 check_cores = importlib.import_module("algorithms.test_core_number").check
@@ -122,6 +122,20 @@ def test_sanitizers_find_nothing_in_peeling(sanitizer):
         got = emulated(g, drop_neighbor, fields, low.tolist(), choices=choices, mode="iterate")
         peeled = got.state.fields["core"] == k
         assert np.array_equal(peeled, weft.core_number(g) <= k)
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_sanitizers_find_nothing_in_rounds_over_what_is_left(sanitizer):
+    g = weft.generators.rmat(6, 6, seed=4)
+    fields = {
+        "degree": np.diff(g.topology.out.offsets).astype(np.int32),
+        "core": np.full(g.num_vertices, -1, np.int32), "k": weft.scalar(-1, np.int32),
+    }  # fmt: skip
+    options = {"mode": "iterate", "refill": [find_next, has_next]}
+    for seed in range(2):
+        choices = {**ON, "fuse": ("all", "none")[seed], "driver": driver(sanitizer, seed)}
+        got = emulated(g, drop_neighbor, fields, [], choices=choices, **options)
+        np.testing.assert_array_equal(got.state.fields["core"], weft.core_number(g))
 
 
 @pytest.mark.parametrize("name", ["self-loops", "parallel edges", "two cliques", "hub"])

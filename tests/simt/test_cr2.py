@@ -201,7 +201,7 @@ def test_the_tuner_compiles_for_the_order_of_a_format_and_tells_parameters_apart
     assert not is_renumbered(format="cr2", deterministic=True)
     names = ("cr2", "cr2(16)", "cr2(8)", "csr", None)
     found = [bench._signature(weft.Config(format=name, reorder="none")) for name in names]
-    bench.close()
+    bench.compilations.close()
     assert found[0] == found[1] != found[2]
     assert found[3] == found[4]
 

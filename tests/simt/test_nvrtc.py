@@ -24,6 +24,7 @@ CASES = [
     ("paths", {"schedule": "strict", "ordering": "horizon"}),
     ("ranks", {"schedule": "merge"}),
     ("ranks", {"deterministic": True}),
+    ("ranks", {"hub_table": True}),
     ("components", {"schedule": "twce", "fuse": "none"}),
     ("cores", {"schedule": "row", "frontier_out": "bytemap", "compaction": "batch"}),
     ("fold", {"schedule": "strict", "compaction": "jit"}),

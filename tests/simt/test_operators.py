@@ -45,11 +45,25 @@ def search(g):
     return state.x.tolist(), state.n.tolist(), arcs.tolist(), counts.tolist()
 
 
+def walk(g):
+    """Start runs from where others left a queue or a map, in both directions."""
+    state = g.state(x=weft.full(999).but(0, 0), n=weft.full(0))
+    frontier, held = g.frontier([0]), []
+    for direction in ("push", "pull", "push", "pull", "pull"):
+        config = weft.Config(direction=direction)
+        held.append(advance(g, frontier, relax, state, config=config))
+        frontier = filter(g, held[-1], low, state)
+    return [part.tolist() for part in held], state.x.tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
 def test_sanitized(monkeypatch, sanitizer):
     driver = EmulatedDriver(sanitizer)
     monkeypatch.setattr(host, "driver_of", lambda *device: driver)
     g = weft.generators.rmat(4, 4, seed=2, weights="int", directed=True)
-    assert search(g.to("emulated")) == search(g.to("reference"))
+    for program in (search, walk):
+        assert program(g.to("emulated")) == program(g.to("reference"))
+    road = weft.generators.path(900, weights="int")  # of which one cluster takes a few vertices
+    assert walk(road.to("emulated")) == walk(road.to("reference"))
     assert driver.sanitizer == sanitizer

@@ -254,8 +254,14 @@ def aligned(array: Any) -> Any:
     """Return an array with its vectors aligned for the widest access; do not write to it."""
     if array.ndim == 1:
         return array
-    start = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
-    return array.copy() if start % ACCESS else array
+    return array.copy() if address(array) % ACCESS else array
+
+
+def address(array: Any) -> int:
+    """Return where the elements of an array begin in the memory of its device."""
+    if isinstance(array, np.ndarray):
+        return int(array.__array_interface__["data"][0])
+    return int(array.data.ptr)
 
 
 def move(array: Any, device: Device) -> Any:
@@ -338,7 +344,7 @@ def _device_problem(cupy: Any, index: int, version: int) -> str | None:
     if index >= count:
         known = f"cuda:0 to cuda:{count - 1}" if count > 1 else "'cuda', the only GPU"
         return (
-            f"there is no GPU number {index}. Expected {known}."
+            f"GPU {index} does not exist. Expected {known}."
             if count
             else "the driver sees no GPU. Check nvidia-smi and CUDA_VISIBLE_DEVICES."
         )

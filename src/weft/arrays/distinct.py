@@ -22,9 +22,10 @@ def distinct(values: Any) -> Any:
     """
     if is_device_array(values):
         return module_of(values).unique(values)
-    ordered = np.sort(values, axis=None)
-    if ordered.size < 2:
-        return ordered
+    ordered = np.ravel(values)
+    if (ordered[1:] > ordered[:-1]).all():  # as most lists of vertices are
+        return ordered.copy()
+    ordered = np.sort(ordered)
     fresh = np.empty(ordered.size, bool)
     fresh[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])

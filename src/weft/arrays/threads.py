@@ -1,4 +1,4 @@
-"""How many threads a gang may use on this machine."""
+"""The number of threads that a gang may use on this machine."""
 
 from __future__ import annotations
 

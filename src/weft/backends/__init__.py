@@ -1,6 +1,6 @@
-"""Backends: what renders, compiles and launches typed IR on a kind of device.
+"""Backends: render, compile and launch typed IR on a kind of device.
 
-This is the one place that chooses a backend; everything else asks `backend_of`.
+This is the only place that chooses a backend; everything else calls `backend_of`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The protocol of a backend: what the engine asks of whatever runs programs on a kind of device."""
+"""The protocol of a backend, through which the engine runs programs on a kind of device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
 
 Start = tuple[Any, Any, Sequence[tuple[int, Any]]]
-"""A new field, the value that it starts from, and other values at some items."""
+"""A new field, its initial value, and other values at some items."""
 
 LOOKS_AT_NO_EDGES = 2  # the direction of a profile record without one
 
@@ -26,19 +26,20 @@ class Backend(Protocol):
     Attributes
     ----------
     sorts_frontiers
-        Whether sweeps expect the members of a frontier in rising order.
+        Whether sweeps expect the members of a frontier in rising order. Otherwise runs also start
+        from the `Deferred` frontiers that they return.
     starts_are_read
-        Whether proofs about the start look at the fields before the run changes them.
+        Whether proofs about the start read the fields before the run changes them.
     looks_at_degrees
-        Whether choosing a default looks at the degrees of the graph in both directions.
+        Whether choosing defaults reads the degrees of the graph in both directions.
     runs_on_threads
-        Whether programs run on the threads of this machine, as many as `Config.threads` says.
+        Whether programs run on `Config.threads` threads of this machine.
     takes_kernels
-        Whether `device_functions` compiles kernels for it that a front end writes itself.
+        Whether `device_functions` compiles kernels that front ends write for it.
     updates_at_once
-        Whether functions may read what others update through ``.at(i)`` in the same superstep.
+        Whether functions may read concurrent updates through ``.at(i)`` in the same superstep.
     untunable
-        Why `weft.tune` has nothing to choose here, with what to do; empty where it has.
+        Why `weft.tune` cannot tune here, with a remedy; empty if it can.
     """
 
     sorts_frontiers: bool
@@ -56,46 +57,46 @@ class Backend(Protocol):
         """
 
     def refuse_schedule(self, name: str) -> str:
-        """Return why a schedule is not possible here, or nothing."""
+        """Return why a schedule is not possible here, or an empty string."""
 
     def likely_schedule(self, topology: Topology, side: str, ordered: bool) -> str:
-        """Return the default schedule of a side for the most skewed degrees that a graph can have.
+        """Return the default schedule of a side, assuming the most skewed degrees.
 
         `ordered` says whether a step has a priority.
         """
 
     def compile_ahead(self, device: Device) -> Any:
-        """Return what compiles requests in the background, or None if that is not worthwhile."""
+        """Return a background compiler of requests, or None if that is not worthwhile."""
 
     def compile_seconds(self, request: Request) -> float:
-        """Return about how long a run waits for its kernel to be compiled; 0 if that is there."""
+        """Return the approximate seconds of compiling a run's kernel; 0 if it is cached."""
 
     def compile(self, request: Request) -> Form:
-        """Return the compiled form that runs of a request's kind try first."""
+        """Return the compiled form that runs of a request try first."""
 
     def prove(self, request: Request, form: Form) -> Form:
-        """Return the form that a run would end up with, as far as the host can tell."""
+        """Return the form that a run would use, as far as the host can determine it."""
 
     def run(self, request: Request, form: Form) -> Outcome:
-        """Run a request to its end, starting from a form that `compile` returned for its kind."""
+        """Run a request to its end, starting from a form that `compile` returned."""
 
     def held_bytes(self, topology: Topology) -> int:
-        """Return the bytes that finished runs keep for the next ones on a topology."""
+        """Return the bytes that finished runs keep for later ones on a topology."""
 
     def fill(self, device: Device, starts: Sequence[Start]) -> None:
-        """Write the first values of new fields."""
+        """Write the initial values of new fields."""
 
     def carry(self, device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None:
-        """Copy what the first array of each pair has at some places to the second one."""
+        """Copy elements at some indices from the first array of each pair to the second."""
 
     def describe(self, request: Request, form: Form) -> dict[str, Any]:
-        """Return what `weft.explain` reports about the kernels of a form, by its own names."""
+        """Return the facts that `weft.explain` reports about the kernels of a form."""
 
 
 class Unscheduled:
-    """Answers that backends without schedules have in common; their arrays are NumPy's.
+    """Base class of backends without schedules, whose arrays are NumPy's.
 
-    A backend of this kind adds `compile` and `run`.
+    A subclass adds `compile` and `run`.
     """
 
     sorts_frontiers = True
@@ -110,7 +111,7 @@ class Unscheduled:
     )
 
     def check(self, config: Config, topology: Topology) -> Any:
-        """Look names up, so that a wrong one is an error here too; none of them matters."""
+        """Look up names, so that unknown ones are errors here too; the choices have no effect."""
         for name in each_choice(config.format):
             if name is not None:
                 format_named(name)
@@ -120,7 +121,7 @@ class Unscheduled:
         return config.schedule
 
     def refuse_schedule(self, name: str) -> str:
-        """Return nothing: a schedule has no meaning here."""
+        """Return an empty string: schedules have no effect here."""
         return ""
 
     def likely_schedule(self, topology: Topology, side: str, ordered: bool) -> str:
@@ -132,11 +133,11 @@ class Unscheduled:
         return None
 
     def compile_seconds(self, request: Request) -> float:
-        """Return 0: compiling takes no time worth counting, or its time is not estimated."""
+        """Return 0: the time of compiling is negligible or unknown."""
         return 0.0
 
     def prove(self, request: Request, form: Form) -> Form:
-        """Return the form itself: a run never changes to another one."""
+        """Return the form itself: a run never changes its form."""
         return form
 
     def held_bytes(self, topology: Topology) -> int:
@@ -144,21 +145,21 @@ class Unscheduled:
         return 0
 
     def fill(self, device: Device, starts: Sequence[Start]) -> None:
-        """Write the first values of new fields."""
+        """Write the initial values of new fields."""
         for start in starts:
             fill(*start)
 
     def carry(self, device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None:
-        """Copy what the first array of each pair has at some places to the second one."""
+        """Copy elements at some indices from the first array of each pair to the second."""
         for source, target in pairs:
             source.take(places, axis=0, out=target, mode="clip")
 
     def describe(self, request: Request, form: Form) -> dict[str, Any]:
-        """Return nothing: there are no kernels to report about."""
+        """Return an empty dictionary: there are no kernels to report."""
         return {}
 
     def report_sizes(self, request: Request, sizes: list[int], ns: int, device: str) -> None:
-        """Report the frontier of each superstep of a run to `weft.profile`, its time shared out."""
+        """Report the frontier of each superstep to `weft.profile`, dividing the time equally."""
         if request.report is None:
             return
         count, zeros = len(sizes), [0] * len(sizes)

@@ -6,6 +6,7 @@ The counterpart of `host_functions`: loops over the arcs of several graphs are w
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -31,8 +32,8 @@ __all__ = [
 ]
 
 BLOCK = 256
-# Blocks that are started for each multiprocessor, at most.
-BLOCKS_EACH = 32
+# Blocks that are started for each multiprocessor, at most, and blocks of any grid.
+BLOCKS_EACH, MOST_BLOCKS = 32, 2**31 - 1
 # What the text of functions includes.
 HEADERS = ("device", "sweep", "numbers")
 
@@ -109,17 +110,27 @@ class Kernels:
     def __init__(self, driver: Any, module: Any, names: Sequence[str]) -> None:
         self.driver = driver
         self._kernels = {name: module.kernel(name) for name in names}
+        # Room for the arguments of each kernel, by thread: making it takes as long as a launch.
+        self._own = threading.local()
 
     def launch(
         self, name: str, arguments: tuple[Any, ...], blocks: int, *, block: int = BLOCK,
-        shared_bytes: int = 0,
+        shared_bytes: int = 0, in_order: bool = False,
     ) -> None:  # fmt: skip
         """Start a kernel in as many blocks, or fewer: it has to go on until nothing is left.
 
-        Arrays of the device are passed by address, NumPy scalars by value, ints as 64 bits.
+        Arrays of the device are passed by address, NumPy scalars by value, ints as 64 bits. With
+        `in_order` a GPU gets all blocks and starts them one after another: what lies close together
+        is worked on at the same time, while its cache has it.
         """
-        grid = max(1, min(blocks, BLOCKS_EACH * self.driver.limits.multiprocessors))
-        self.driver.launch(self._kernels[name], Geometry(grid, block, shared_bytes), arguments)
+        most = MOST_BLOCKS if in_order else BLOCKS_EACH * self.driver.limits.multiprocessors
+        grid = max(1, min(blocks, most))
+        packed = getattr(self._own, name, None)
+        if packed is None:
+            packed = self.driver.pack([None] * len(arguments))
+            setattr(self._own, name, packed)
+        geometry = Geometry(grid, block, shared_bytes)
+        self.driver.launch(self._kernels[name], geometry, packed, arguments)
 
 
 def headers() -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Job:
-    """Calls ``compute(k)`` for every k below `count`, by whoever takes the next k."""
+    """Calls ``compute(k)`` for every k below `count`; each thread takes the next k."""
 
     def __init__(self, compute: Callable[[int], Any], count: int) -> None:
         self.compute, self.count = compute, count
@@ -26,7 +26,7 @@ class Job:
         self._done.acquire()
 
     def work(self) -> None:
-        """Take one k after another; after an error the rest is only counted."""
+        """Process one k after another; after an error, only count the rest."""
         while (k := next(self._turn)) < self.count:
             try:
                 if self.error is None:
@@ -38,7 +38,7 @@ class Job:
                 self._done.release()
 
     def wait(self) -> None:
-        """Wait for those who are not done with their last k."""
+        """Wait for threads that are not done with their last k."""
         while not self.finished:
             self._done.acquire()
 
@@ -52,7 +52,7 @@ class Helpers:
         self._sleepers: list[LockType] = []
 
     def run(self, job: Job, threads: int) -> None:
-        """Do a job with the help of up to ``threads - 1`` others."""
+        """Run a job with the help of up to ``threads - 1`` other threads."""
         while len(self._sleepers) < threads - 1:
             start = allocate_lock()
             start.acquire()

@@ -1,4 +1,4 @@
-"""What a backend reports about its kernels."""
+"""The facts that a backend reports about its kernels."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class KernelFacts:
     limit
         What keeps the grid from being larger: "registers", "shared memory", "blocks", "threads" or
         "clusters".
+    hubs
+        How many vertices a block keeps the gathered values of in shared memory.
     """
 
     name: str
@@ -41,6 +43,7 @@ class KernelFacts:
     cluster: int
     limit: str | None
     occupancy: float | None = None
+    hubs: int = 0
 
     def __str__(self) -> str:
         cluster = f" in clusters of {self.cluster}" if self.cluster > 1 else ""
@@ -51,6 +54,8 @@ class KernelFacts:
         else:
             lines.append("  no phase: decides which one is next")
         shared = f"{self.shared_bytes} bytes of shared memory a block"
+        if self.hubs:
+            shared += f" with a table of {counted(self.hubs, 'hub')}"
         if self.registers is None:
             lines.append(f"  {shared}; registers are not known in the emulation")
         else:

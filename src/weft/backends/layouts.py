@@ -148,7 +148,7 @@ def ordered(topology: Topology, chosen: Any, direction: Direction) -> Ordered:
 
 
 def _built_of(chosen: Any, arcs: Adjacency, topology: Topology, direction: Direction) -> Any:
-    """Build a format; of memory that runs out on a host NumPy's own error tells only an array."""
+    """Build a format; on a host, NumPy's own out-of-memory error names only an array."""
     try:
         return chosen.build(arcs.offsets, arcs.targets, topology.xp, incoming=direction == "in")
     except ConfigError as error:
@@ -156,16 +156,16 @@ def _built_of(chosen: Any, arcs: Adjacency, topology: Topology, direction: Direc
         raise
     except MemoryError as error:
         if not topology.device.on_host:
-            raise  # told by the device
+            raise  # reported by the device
         raise DeviceMemoryError(
-            f"format='{chosen}' does not fit into memory beside the graph, whose "
+            f"format='{chosen}' does not fit into memory together with the graph, whose "
             f"{topology.num_arcs} arcs it was built of: {error}. Use format='csr', which takes "
             "nothing more, or delete graphs and states that are no longer used."
         ) from error
 
 
 def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
-    """Let formats that can be edited follow a change of the graph."""
+    """Update editable formats after a change of the graph."""
     with _lock:
         built = dict(_built.get(before, {}))
         if after is before or after.index_dtype != before.index_dtype:

@@ -1,4 +1,4 @@
-"""A limit on the time that runs take, for who wants to know only whether they are fast."""
+"""A time limit for callers that only need to know whether a run is fast enough."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TimeLimit:
 
     @property
     def left_s(self) -> float:
-        """What is left."""
+        """The remaining seconds."""
         now = 0.0 if self._began is None else self.clock() - self._began
         return self.seconds - self.spent_s - now
 

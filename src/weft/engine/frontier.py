@@ -44,7 +44,7 @@ class Frontier:
     arcs : bool
         Whether the members are arcs.
     is_sorted : bool
-        Whether `items` is in ascending order, or in another one that a run on a CPU is to keep.
+        Whether `items` is in ascending order, or in an order that a run on a CPU must keep.
     device : Device, optional
         Device of `items` and `mask()`; by default that of the array passed.
 
@@ -59,7 +59,7 @@ class Frontier:
     Frontier(all 4 vertices)
     """
 
-    iteration = 0  # how many operators of `weft.operators` led to it
+    iteration = 0  # number of operators of `weft.operators` that led to it
 
     def __init__(
         self,
@@ -117,10 +117,20 @@ class Frontier:
         """The vertices (arcs) in any order, on whichever device holds them; None for all."""
         return self._items
 
-    def first(self, in_order: bool) -> Array | None:
-        """Return the members as a run begins with them, in order if it needs that; None for all."""
+    def first(self, in_order: bool, resumes: bool) -> Array | Deferred | None:
+        """Return the members as a run begins with them; None for all.
+
+        Parameters
+        ----------
+        in_order
+            Whether the run needs them in order.
+        resumes
+            Whether it takes what another run has left as it is.
+        """
         held = self._given
         if held is None or (self._sorted and type(held) is np.ndarray and self.device.on_host):
+            return held
+        if resumes and isinstance(held, Deferred):
             return held
         return self.items if in_order else self._items
 
@@ -141,6 +151,9 @@ class Frontier:
         return host if self._sorted else sorted(host)
 
     def __len__(self) -> int:
+        held = self._given
+        if isinstance(held, Deferred) and held.size is not None:
+            return held.size
         return self.length if self._items is None else len(self._items)
 
     def __bool__(self) -> bool:

@@ -53,9 +53,9 @@ class Inputs(NamedTuple):
     window
         Width of the priority window to resume with; 0 chooses one.
     emitted
-        What a program that emits works on, see `Data`.
+        The arrays of a program that emits, see `Data`.
     turn
-        Of an operator in a loop: what the loop works on, and its iteration, see `Profile.add`.
+        Of an operator in a loop: the state of the loop, and its iteration, see `Profile.add`.
     """
 
     state: State
@@ -90,6 +90,7 @@ class Prepared:
         self._recorded = replace(self.options, recorded=True)
         self._old = old_names(program)
         self._sorts = self.backend.sorts_frontiers or config.deterministic
+        self._resumes = not self._sorts and topology.numbering is None
         self._counted = counts_outputs(program, config) and program.mode == "iterate"
         self._forms: dict[Any, Form] = {}
 
@@ -107,7 +108,7 @@ class Prepared:
             edges, known = edge_state.fields, edge_state._known
         read = columns.reader(self.topology)
         data = Data(fields, edges, read, state.scalars, state.parameters, known, emitted)
-        members = frontier.first(self._sorts)
+        members = frontier.first(self._sorts, self._resumes and not frontier.arcs)
         start = Start(members, frontier.arcs, trail, window, frontier.pairs)
         open_profiles = profile.stack.get()
         if not open_profiles:
@@ -116,7 +117,7 @@ class Prepared:
         return Request(program, self.topology, self._recorded, data, start, max_iter, report)
 
     def _all_fields(self, columns: Columns, state: State) -> dict[str, Array]:
-        """Return the fields of a state with columns of the graph and old values beside them."""
+        """Return the fields of a state, with the graph's columns and old values added."""
         fields = dict(state.fields)
         if columns.vertex:
             _add_columns(fields, columns.vertex, self.program)
@@ -192,7 +193,7 @@ class Columns:
         self._of: weakref.ref[Topology] | None = None
 
     def reader(self, topology: Topology) -> Callable[[str, str], Array]:
-        """Return what gives an edge column in the order of edges or of a direction's slots."""
+        """Return a function from an edge column's name and an order to its values."""
         if self._last is None or self._of is None or self._of() is not topology:
             self._of, self._last = weakref.ref(topology), self._reader(topology)
         return self._last
@@ -291,6 +292,8 @@ def lighter_choices(request: Request) -> list[str]:
         found["a graph built with keep='out', which only pushes"] = arcs * 4 + n * 8
     if any(name not in (None, DEFAULT_FORMAT) for name in each_choice(config.format)):
         found[f"format={DEFAULT_FORMAT!r}"] = arcs * topology.index_dtype.itemsize
+    if config.hub_table:
+        found["hub_table=False"] = arcs * topology.index_dtype.itemsize
     for name in each_choice(request.options.schedule):
         if name is None:
             continue

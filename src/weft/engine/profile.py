@@ -120,11 +120,11 @@ class _Run(NamedTuple):
     facts: dict[str, object]
     vertices: int
     arcs: int
-    turn: tuple[Any, int] | None  # what a loop of operators works on, and its iteration
+    turn: tuple[Any, int] | None  # the state of a loop of operators, and its iteration
 
 
 class _Place(NamedTuple):
-    """Where the records of a run stand: its call, first superstep and phase, and share visited."""
+    """The position of a run's records: its call, first superstep and phase, and share visited."""
 
     call: int
     step: int
@@ -194,7 +194,7 @@ class Profile:
         size : tuple of int
             Vertices and arcs of the graph; 0 if not known.
         turn : tuple
-            Of a run that is part of a loop of operators: what the loop works on, and the iteration.
+            Of a run in a loop of operators: the state of the loop, and the iteration.
         """
         rows, told = np.array(records, RECORD), dict(facts or {})
         self._runs.append(_Run(run_name, dict(config), rows, dropped, told, *size, turn))
@@ -419,7 +419,7 @@ def _draw(axes: Any, steps: list[_Superstep], quantity: str) -> None:
 
 
 def _places(runs: list[_Run]) -> Iterator[_Place]:
-    """Yield where the records of each run stand; operators go on where those before ended."""
+    """Yield the position of each run's records; operators continue where earlier ones ended."""
     latest: dict[int, tuple[_Run, _Place]] = {}
     for call, run in enumerate(runs):
         place = _Place(call, 0, 0, _visited_shares(run))
@@ -442,7 +442,7 @@ def _known(share: float) -> float | None:
 
 
 def _visited_shares(run: _Run) -> np.ndarray:
-    """Return the share of the vertices that were in a frontier by each record of a run."""
+    """Return the share of vertices that had been in a frontier by each record of a run."""
     if not run.vertices:
         return np.full(len(run.rows), np.nan)
     begins = np.diff(run.rows["step"], prepend=-1) != 0
@@ -451,7 +451,7 @@ def _visited_shares(run: _Run) -> np.ndarray:
 
 
 def _execution(run: _Run, direction: str, rebuilt: bool) -> dict[str, str]:
-    """Return by which filter, schedule and width a phase of a run was executed."""
+    """Return the filter, schedule and width with which a phase of a run was executed."""
     on_host = "threads" in run.facts
     chosen = run.config.get("schedule")
     if isinstance(chosen, Mapping):

@@ -41,7 +41,7 @@ def sees_positions(program: Program) -> bool:
 
 @dataclass
 class Crossing:
-    """How to translate the results of a run over a reordered topology."""
+    """Translates the results of a run over a reordered topology."""
 
     numbering: Numbering
     copy_back: Callable[[], None]
@@ -54,7 +54,7 @@ class Crossing:
         if not (request.start.arcs and outcome.steps == 0):
             if isinstance(frontier, Deferred):
                 listed = frontier
-                frontier = Deferred(lambda: _taken(order, listed.get()))
+                frontier = Deferred(lambda: _taken(order, listed.get()), listed.size)
             elif frontier is not None and frontier.size:
                 frontier = _taken(order, frontier)
                 if request.topology.device.on_host:  # GPU frontiers are sorted on demand

@@ -58,7 +58,7 @@ def _kinds(arrays: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def kinds_of(state: State) -> tuple[Any, ...]:
-    """Return what of a state decides about a program: names, dtypes and shapes."""
+    """Return the names, dtypes and shapes of a state, which determine a program."""
     found = []
     for name, array in state.fields.items():
         found.append((name, array.dtype, array.shape[1:]))

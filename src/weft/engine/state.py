@@ -44,7 +44,7 @@ class Full:
     def but(self, item: Any, value: Any) -> Full:
         """Return a copy with another value at one vertex (in edge state: one arc).
 
-        The vertex is given by its number or, in a graph with labels, a label that is no integer.
+        The vertex is given by its number or, in a graph with labels, a non-integer label.
 
         Examples
         --------
@@ -231,7 +231,7 @@ class State:
     _place: Callable[[Any], Any] | None  # the vertex of a label
     _signature: Any  # cached signature, with the versions it was derived from
     _standing: Any  # calls of operators that may recur, see `weft.operators.standing`
-    _watch: Callable[[str], None] | None  # called before anyone uses the values, see `settle`
+    _watch: Callable[[str], None] | None  # called before the values are used, see `settle`
 
     def known_to_be(self, *known: str) -> State:
         """Record facts about this edge state that a backend cannot derive, and return it.
@@ -244,12 +244,12 @@ class State:
         return self
 
     def settle(self) -> None:
-        """Let whoever still has to work on the values do so, before a run uses them."""
+        """Complete deferred work on the values, before a run uses them."""
         if self._watch is not None:
             self._watch("a run uses the state")
 
     def named_by(self, place: Callable[[Any], Any]) -> State:
-        """Let labels stand for vertices where fields are assigned, and return the state."""
+        """Accept labels for vertices in assignments to fields, and return the state."""
         vars(self)["_place"] = place
         return self
 
@@ -396,7 +396,8 @@ def _made(
                 "Expected a Python identifier that does not begin with an underscore."
             )
         if isinstance(what, Full) and not callable(what.value):
-            fields[name] = _filled(name, what, topology, length, starts, untouched)
+            empty = topology.empty_arcs if edges else None
+            fields[name] = _filled(name, what, topology, length, starts, untouched, empty)
         elif isinstance(what, Scalar):
             if edges:
                 raise FieldError(f"{name!r}: scalars belong to g.state, not to edge state.")
@@ -456,13 +457,14 @@ def _filled(
     length: int,
     starts: list[Any],
     untouched: dict[str, tuple[Any, Places]],
+    empty: Any = None,
 ) -> Array:
     """Return a field with one initial value; a GPU fills it later, together with all `starts`."""
     dtype, shape, value = what.settled(name, topology)
     if what.places:
         _check_places(name, what.places, length, dtype, shape)
     on_host = topology.device.on_host
-    empty = np.empty if on_host else topology.xp.empty
+    empty = empty or (np.empty if on_host else topology.xp.empty)
     result: Array = empty((length, *shape) if shape else length, dtype)
     if type(value) is not int and type(value) is not float:
         _write(result, value, what.places, topology.device)

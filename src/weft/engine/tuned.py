@@ -78,7 +78,7 @@ def _look_up(topology: Topology) -> dict[str, Config]:
 
 @functools.lru_cache(maxsize=8)
 def _likely_path(tunings: str | None, *directories: str | None) -> str | None:
-    """Return where the store was when this environment was first seen; None if it was off.
+    """Return the path of the store under this environment, as first seen; None if disabled.
 
     Checking the cache directory takes longer than running a small program, and most users have
     stored nothing, so this comes first.

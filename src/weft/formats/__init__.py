@@ -1,4 +1,4 @@
-"""How the arcs of a graph lie in memory: one module and one CUDA header per format."""
+"""Memory layouts of a graph's arcs: one module and one CUDA header per format."""
 
 from weft.formats.base import DEFAULT_FORMAT, Format, choose, format, formats, register
 

@@ -1,4 +1,4 @@
-"""What a format is, and the registry of formats.
+"""The definition of a format, and the registry of formats.
 
 A format holds the arcs of one direction in one or several *parts*. A part is a list of rows with
 their slots, as arrays and as a CUDA class template over the type of a vertex that reads them; its
@@ -84,7 +84,7 @@ class Kind:
 
 
 def few_rows(most: int) -> int:
-    """Return what a class calls `few`, of parts that can list the rows of a vertex.
+    """Return the constant `few` of a class whose parts can list the rows of a vertex.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class Format:
 
     @property
     def wholes(self) -> bool:
-        """Whether it can tell which vertices have all their arcs in one row."""
+        """Whether it can identify vertices with all their arcs in one row."""
         return self.kinds[0].wholes
 
     @property

@@ -22,7 +22,7 @@ MOST_TILES = 4096
 
 
 def bounds_of(degrees: Any, tiles: int, balance: str, xp: Any) -> Any:
-    """Return where the stretches of vertices begin after the first one."""
+    """Return where the ranges of vertices begin, except the first one."""
     n = int(degrees.size)
     if balance == "vertices":
         return xp.arange(1, tiles, dtype=xp.int64) * n // tiles

@@ -12,7 +12,7 @@ TARGETS = Array("targets", shared=True)
 
 
 def build(offsets: Any, targets: Any, xp: Any, incoming: bool) -> Layout:
-    """Take the arrays as they are."""
+    """Use the arrays unchanged."""
     arrays = {"offsets": offsets, "targets": targets}
     return Layout(CSR, [Part(offsets.size - 1, targets.size, arrays)])
 

@@ -20,7 +20,7 @@ LEFT_OVER: Final = 0.2  # share of the arcs that do not fit
 
 
 def evaluate(formula: str, known: Mapping[str, float]) -> float:
-    """Return what a formula of sums and products gives; products need no sign.
+    """Evaluate a formula of sums and products; products need no sign.
 
     Examples
     --------

@@ -31,7 +31,7 @@ OWNED = Kind(
 
 
 def add_owners(part: Part, xp: Any, name: str, remedy: str) -> None:
-    """Give a listed part the row of every slot, as coordinates have it.
+    """Add the row of every slot to a listed part, as in coordinate format.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the next frontier can be, how it is assembled, and what keeps duplicates out of it.
+"""The kinds of frontiers, how they are assembled, and how duplicates are removed.
 
 Names, descriptions and sizes here are those of ``output.cuh``, which does it on a GPU.
 """

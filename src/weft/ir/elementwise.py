@@ -1,10 +1,10 @@
-"""The elementwise ops, each declared once: operands, result, meaning, and how backends write it.
+"""The elementwise ops, each declared once: operands, result, meaning, and backend functions.
 
 Everything else derives from these declarations: the sets of `weft.ir.ops`, the typing rules, the
-interpreter, the functions ``weft.sqrt`` and the like, what NumPy's functions become when they meet
-a traced value, and the generated code. An op that both backends have a function for is one line
-here; an op that one of them writes in a way of its own (integers that wrap, NaN that is ignored)
-has a branch in that backend's ``expressions.py`` too.
+interpreter, the functions ``weft.sqrt`` and the like, the ops that NumPy's functions map to on
+traced values, and the generated code. An op with a library function in both backends is one line
+here; an op that needs special code in one of them (wrapping integers, ignored NaN) also has a
+branch in that backend's ``expressions.py``.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Op:
     meaning
         A NumPy function of whole arrays: the definition.
     numba
-        The Numba function that computes it, where the CPU backend has no branch for it.
+        The Numba function that computes it, unless the CPU backend has a branch for it.
     cuda
-        The function of the C library that computes it in float64 (the float32 one has an ``f``
-        behind its name), or a name of ``numbers.cuh`` that begins with ``weft::``.
+        The function of the C library that computes it in float64 (with suffix ``f`` in float32), or
+        a function of ``numbers.cuh`` that begins with ``weft::``.
     doc
-        What ``weft.<name>`` does; without it there is no such function.
+        The docstring of ``weft.<name>``; without it there is no such function.
     aliases
         Further NumPy functions that become this op.
     """
@@ -69,13 +69,13 @@ ELEMENTWISE: set[str] = {
 
 
 def declare(op: Op) -> Op:
-    """Make an op known."""
+    """Register an op."""
     OPS[op.name] = op
     ELEMENTWISE.add(op.name)
     return op
 
 
-# -- meanings that no single function of NumPy has
+# -- meanings without a single NumPy function
 
 
 def bits_of(x: Any) -> Any:

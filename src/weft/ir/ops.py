@@ -31,7 +31,8 @@ FEATURE = frozenset({
     "scatter",  # (vector, positions, values): the vector with other features at the positions
 })  # fmt: skip
 
-# Loads: attr says what of whom. `old` is v before the last change, `rev` the opposite arc.
+# Loads: attr names the item and its property. `old` is v before the last change, `rev` the opposite
+# arc.
 #   ("field", who, name) who in u v w old; ("column", arc, name), ("edge_state", arc, name) with arc
 #   in e rev ea eb (ea, eb: from a and b to a common neighbour); ("edge_id", "ea"|"eb")
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
@@ -138,12 +139,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A monoid as the IR knows it: a name, and for user-made ones a block and an identity."""
+    """A monoid in the IR: a name, and for user-made ones a block and an identity."""
 
     name: str  # sum prod min max any or and argmin argmax mode user
     combine: Block | None = None
     identity: float | int | bool | None = None
-    terminal: float | int | bool | None = None  # of a user-made one: what no message changes
+    terminal: float | int | bool | None = None  # user-made: the value that no message changes
 
     @property
     def selecting(self) -> bool:
@@ -163,23 +164,24 @@ class Step:
     into: tuple[str, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     conditional: bool = False  # the last result of the body says whether to send (or go on)
-    # Of a conditional edge step: it sends in any case, and the condition only decides whether the
-    # later functions of its fold run on the arc.
+    # Of a conditional edge step: it always sends, and the condition only decides whether the later
+    # functions of its fold run on the arc.
     sends_always: bool = False
     accept: Block | None = None
     active: Block | None = None
     priority: Block | None = None
     wake: str = "changed"  # changed, all, neighbors
     everywhere: bool = False  # on="all"
+    shrinks: bool = False  # first of a refill: vertices that it leaves out may be left out for good
     along: str = "out"  # of an edge step; "in": an arc is seen as if it ran the other way
-    # Of a vertex step that runs everywhere after an edge step: whoever neither sent nor got a
-    # message would find what it has, or hardly anything else, and may be left out.
+    # Of a vertex step that runs everywhere after an edge step: a vertex that neither sent nor
+    # received would hardly change, and may be skipped.
     settled: bool = False
     order_free: bool = False
     folded: bool = False  # continues the sweep of the step before it
     relaxed: bool = False  # fold: other vertices may be seen as they are
     joined: bool = False  # runs in the sweep of the step before it, where that one put out v
-    hands_on: bool = False  # unfolded: its output is where the next function is to run
+    hands_on: bool = False  # unfolded: its output is where the next function runs
     # Hidden fields, each with the block of u that fills it before the step (source hoisting).
     hoisted: list[tuple[str, Block]] = field(default_factory=list)
 
@@ -190,7 +192,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a program may name: fields, columns, scalars and parameters with dtype and shape."""
+    """The names available to a program: fields, columns, scalars, parameters; with types."""
 
     fields: tuple[tuple[str, np.dtype[Any], Shape], ...]
     edge_fields: tuple[tuple[str, np.dtype[Any], Shape], ...]
@@ -201,42 +203,41 @@ class Signature:
 
 
 class Findings(dict[Any, Any]):
-    """What was found out about a program: its key, its facts, what was made of it.
+    """Cached findings about a program: its key, its facts, its derived forms.
 
-    Only a program that is complete has some. A copy, which may be changed, begins
-    without.
+    Only complete programs have findings. A copy, which may be changed, starts without.
     """
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Findings:
         return Findings()
 
 
-# A frontier is wide if more than one in so many arcs begins in it. Told apart from the costs of an
-# arc: atomics of a push take some six times as long as a pull does (docs/design/change-driven.md).
+# A frontier is wide if more than one in this many arcs starts in it. Derived from the cost of an
+# arc: the atomics of a push take some six times as long as a pull (docs/design/change-driven.md).
 WIDE_SHARE = 16
 REFRESH = 64
-# What the steps of a program are for, in the order in which they are numbered.
+# The roles of a program's steps, in numbering order.
 ROLES = ("steps", "refill", "wide", "renew")
 
 
 @dataclass(eq=False)
 class Program:
-    """What one `run`, `iterate` or `replay` executes."""
+    """The program that one `run`, `iterate` or `replay` executes."""
 
     steps: tuple[Step, ...]
     signature: Signature
     mode: str = "run"  # run, iterate, replay
     until: Block | None = None
     refill: tuple[Step, ...] = ()
-    # In place of the steps while the frontier is wide. They leave behind what the steps keep for
-    # themselves, so `renew` comes between, in every REFRESH-th superstep, and as a refill, which
-    # such a program does not have otherwise. All run everywhere. One without `until` is over when a
-    # superstep that renews puts out no vertex.
+    # Replace the steps while the frontier is wide. They do not maintain the hidden values of the
+    # steps, so `renew` runs in between, in every REFRESH-th superstep, and as a refill, which such
+    # a program does not have otherwise. All run everywhere. Without `until`, the run ends when a
+    # renewing superstep activates no vertex.
     wide: tuple[Step, ...] = ()
     renew: tuple[Step, ...] = ()
     next_threshold: Block | None = None
-    # What a program that emits does: "count" the records of every item, or "write" them to the
-    # places that these counts give. The two passes are made of one trace.
+    # The pass of a program that emits: "count" the records of every item, or "write" them at the
+    # offsets from these counts. Both passes share one trace.
     emits: str = ""
     emitted: tuple[np.dtype[Any], ...] = ()  # the dtypes of the parts of a record
     bounded: bool = False  # max_iter was given
@@ -245,7 +246,7 @@ class Program:
 
     @property
     def rests_renewed(self) -> bool:
-        """Whether the run is over when a superstep that renews puts out no vertex."""
+        """Whether the run ends when a renewing superstep activates no vertex."""
         return bool(self.renew) and self.until is None
 
     @property
@@ -255,11 +256,10 @@ class Program:
 
     @property
     def persists(self) -> bool:
-        """Whether an empty frontier does not end the loop, since `until` does and a step runs
-        everywhere.
+        """Whether an empty frontier does not end the loop, but `until`: a step runs everywhere.
 
-        Of a run of folded functions the first one decides where all of them run. Where there is a
-        refill, the refill decides about an empty frontier.
+        Of folded functions, the first one decides where all of them run. With a refill, the refill
+        handles an empty frontier.
         """
         if self.until is None or self.refill or self.renew:
             return False
@@ -276,7 +276,7 @@ class Program:
         return frozenset(value.attr for value in looks if value.op == "field_at")
 
     def all_steps(self) -> tuple[Step, ...]:
-        """Return the steps of a superstep, and those that take their place at times."""
+        """Return the steps of a superstep, and those that sometimes replace them."""
         return tuple(step for role in ROLES for step in getattr(self, role))
 
 
@@ -322,7 +322,7 @@ def identity_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
 def terminal_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     """Return the value at which a reduction may end, since no message changes it; None: none.
 
-    Only where looking for it is cheap beside the messages: truth values, and what users declare.
+    Only if testing for it is cheap relative to the messages: truth values, and user-declared ones.
     """
     if reduction.name == "user":
         return reduction.terminal
@@ -340,7 +340,7 @@ def total_dtype(reduction: Reduction, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def neutral_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
-    """Return what changes no value bit for bit: unlike the identity also not -0.0 and NaN."""
+    """Return a value that changes no value bit for bit, unlike the identity not even -0.0."""
     if dtype.kind == "f" and reduction.name in ("min", "max"):
         return float("nan")  # fmin and fmax ignore it
     if dtype.kind == "f" and reduction.name == "sum":
@@ -349,5 +349,5 @@ def neutral_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
 
 
 def payload_identity(dtype: np.dtype[Any]) -> int:
-    """Return what the payload of argmin and argmax holds where no message came."""
+    """Return the payload of argmin and argmax without a message."""
     return -1 if dtype.kind == "i" else 0

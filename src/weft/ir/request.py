@@ -1,4 +1,4 @@
-"""What an executor is asked to do and what it answers; the same for every backend."""
+"""Requests and outcomes of runs, the same for every backend."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Degrees:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """A configuration as checked for a device: whatever, besides the program, shapes the code.
+    """A configuration checked for a device: the options that shape the code.
 
     Requests of one program over one topology with equal options run the same code.
     """
 
     config: Config = field(default_factory=Config)
     schedule: Any = None  # one name, or one per side; None leaves it to the backend
-    recorded: bool = False  # runs also count what only a profile shows
+    recorded: bool = False  # runs also count quantities that only a profile shows
     degrees: Degrees = Degrees()
 
 
@@ -47,7 +47,7 @@ class Data:
     scalars: dict[str, Array]  # name -> array of one element
     parameters: dict[str, Array] = field(default_factory=dict)  # name -> vector or matrix
     known_edges: frozenset[str] = frozenset()  # facts about edge state, see `State.known_to_be`
-    # Of a program that emits: the records of every item, or where they begin; then their parts.
+    # Of a program that emits: the record counts of every item, or offsets, then the records' parts.
     emitted: tuple[Array, ...] = ()
 
     @property
@@ -57,15 +57,31 @@ class Data:
         return sum(int(array.nbytes) for arrays in held for array in arrays.values())
 
 
+class Deferred:
+    """An array that is computed on demand: the last frontier of most runs is never looked at.
+
+    Its size may be known without it.
+    """
+
+    def __init__(self, make: Callable[[], Array], size: int | None = None) -> None:
+        self._make, self.size = make, size
+
+    def get(self) -> Array:
+        """Return the array."""
+        return self._make()
+
+
 @dataclass(slots=True)
 class Start:
-    """Where a run begins."""
+    """The start of a run."""
 
-    frontier: Array | None = None  # sorted vertices or arcs; None stands for all
+    # Sorted vertices or arcs; None stands for all. Backends that take members in any order get the
+    # `Deferred` that one of their runs returned as it is.
+    frontier: Any = None
     arcs: bool = False  # the frontier holds canonical arcs
     trail: Sequence[Array] | None = None  # the frontiers to replay, first to last
-    window: float = 0.0  # of priorities that the run before had come to; 0: not known
-    pairs: tuple[Array, Array] | None = None  # u and v of what runs in place of arcs, by number
+    window: float = 0.0  # of priorities reached by the previous run; 0 if unknown
+    pairs: tuple[Array, Array] | None = None  # u and v of pairs in place of arcs
 
 
 @dataclass(slots=True)
@@ -78,32 +94,21 @@ class Request:
     data: Data
     start: Start = field(default_factory=Start)
     max_iter: int | None = None
-    report: Callable[..., None] | None = None  # takes the records of the supersteps
+    report: Callable[..., None] | None = None  # receives the records of the supersteps
     limit: Any = None  # a `TimeLimit` on the runs of a tuner
     constants: Sequence[Any] = ()  # values of lifted constants, for the interpreter
-    # Copies fields as the run leaves them. A device may be asked to do so while the run is under
-    # way, since it does one thing after another; `Outcome.followed` says whether that was enough.
+    # Copies the fields after the run. A device may queue this while the run is in progress, since
+    # it works in order; `Outcome.followed` tells whether that sufficed.
     follow: Callable[[], None] | None = None
-
-
-class Deferred:
-    """An array that is computed on demand: the last frontier of most runs is never looked at."""
-
-    def __init__(self, make: Callable[[], Array]) -> None:
-        self._make = make
-
-    def get(self) -> Array:
-        """Return the array."""
-        return self._make()
 
 
 @dataclass(slots=True)
 class Outcome:
-    """How a run ended. `frontier` is sorted and without duplicates; None stands for all."""
+    """The outcome of a run. `frontier` is sorted and without duplicates; None stands for all."""
 
     steps: int
     converged: bool
     frontier: Array | Deferred | None
     trail: Sequence[Array] = ()
     followed: bool = False
-    window: float = 0.0  # of priorities, that an ordered run had come to
+    window: float = 0.0  # of priorities, reached by an ordered run

@@ -2,8 +2,8 @@
 
 In peeling, every message lowers a number by the same constant, and a vertex is queued once the
 number falls to a threshold. A message may then change the number itself: nothing reads it before
-the sweep is over, and since it only falls, a vertex is active in the end if it is after any of its
-messages. Neither an inbox nor a phase that empties it is needed.
+the sweep is over, and since it only falls, a vertex active after any of its messages is active in
+the end. This needs neither an inbox nor a phase that empties it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from weft.ir.ops import Block, Step, Value
 from weft.plan.sweeps import Sweep
 
 COUNTED = "counted"  # the mode of such a sweep
-IN_PLACE = "in_place"  # the value of `combine` that asks for it
+IN_PLACE = "in_place"  # the value of `combine` that requests it
 LEAST_BYTES = 4  # of the numbers: narrower ones may wrap around
 _FALLING, _RISING = ("le", "lt"), ("ge", "gt")
 _TURNED = {"le": "ge", "lt": "gt", "ge": "le", "gt": "lt"}
 
 
 def counts_in_place(config: Config | None, on_gpu: bool) -> bool:
-    """Whether sums of constants are added to the field itself, as far as the configuration goes."""
+    """Whether the configuration allows adding sums of constants to the field itself."""
     if config is None or config.combine is None:
         return on_gpu and not (config and config.deterministic)
     return config.combine == IN_PLACE and not config.deterministic
 
 
 def plan_counting(sweeps: list[Sweep], kept_old: frozenset[str]) -> list[str]:
-    """Count sums of constants in place where the result is the same; return what was decided."""
+    """Count sums of constants in place where the result is the same; return the decisions."""
     decided = []
     for sweep in sweeps:
         if sweep.kind == "edge" and sweep.mode == "deferred" and _may_count(sweep, kept_old):
@@ -53,7 +53,7 @@ def _may_count(sweep: Sweep, kept_old: frozenset[str]) -> bool:
 
 
 def _sign(message: Value) -> int:
-    """Return whether a constant message lowers or raises what it is added to; 0: not known.
+    """Return the sign of a constant message; 0 if unknown.
 
     Small constants are part of the code; others are arguments, whose sign a kernel cannot tell.
     """
@@ -65,7 +65,7 @@ def _sign(message: Value) -> int:
 
 
 def _crosses(step: Step, name: str, sign: int) -> bool:
-    """Whether v is active below (or above) a threshold that the field has no part in."""
+    """Whether v is active below (or above) a threshold that is independent of the field."""
     assert step.active is not None
     test = step.active.results[0]
     if test.op not in _TURNED:
@@ -83,7 +83,7 @@ def _crosses(step: Step, name: str, sign: int) -> bool:
 
 
 def _uncast(value: Value) -> Value:
-    """Return what a number was made of by casts that keep its order."""
+    """Return the number beneath casts that preserve order."""
     while value.op == "cast" and value.dtype.kind == value.args[0].dtype.kind == "i":
         if value.dtype.itemsize < value.args[0].dtype.itemsize:
             break

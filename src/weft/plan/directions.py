@@ -17,7 +17,7 @@ OWN = "own:"  # before the two tests of a user's rule
 
 @dataclass(frozen=True)
 class Rule:
-    """When to turn, as text that is C++ and Python alike: from push to pull, and back."""
+    """When to switch from push to pull, and back, as text valid in C++ and Python."""
 
     to_pull: str
     to_push: str
@@ -36,9 +36,9 @@ def ligra(stats: Stats, share: float) -> Condition:
 
 
 def gunrock(stats: Stats, do_a: float, do_b: float) -> Condition:
-    """Wang et al. 2017: n_f m / n against n_u n / (n - n_u), n_u being the vertices not seen yet.
+    """Wang et al. 2017: n_f m / n against n_u n / (n - n_u), with n_u unvisited vertices.
 
-    The share of the edges that is left stands in for theirs.
+    The share of unexplored edges approximates theirs.
     """
     forward = stats.frontier * stats.m * (stats.m - stats.unexplored)
     backward = stats.n * stats.n * stats.unexplored
@@ -97,9 +97,10 @@ def rule_named(text: str) -> Rule | None:
 
 
 def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str) -> str:
-    """Return when a frontier is wide, given the directions in which changes can be passed on.
+    """Return the condition for a wide frontier, given the directions that can pass on changes.
 
-    Without a push they cost as much as all messages do; where a push was asked for, none is wide.
+    Without a push, changes cost as much as all messages; if a push was requested, no frontier is
+    wide.
     """
     if not pushes:
         return "1"
@@ -107,7 +108,7 @@ def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str) -> str:
 
 
 def rule_of(config: Config) -> str:
-    """Return the rule by which a configuration chooses directions, `COST` being weft's own."""
+    """Return the direction rule of a configuration; `COST` is weft's own."""
     chosen = config.direction
     if callable(chosen):
         return OWN + ";".join(tests_of(chosen))

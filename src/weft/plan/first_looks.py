@@ -1,8 +1,8 @@
-"""Whether a vertex looks at its neighbor of highest degree before all others.
+"""Decides whether a vertex tests its neighbor of highest degree before all others.
 
-That is one id per vertex, which a topology keeps (`weft.topology.best_neighbors`). A pull that any
-message ends finds one there for most rows, without their offsets and targets; and trees that link
-every vertex to that neighbor hold most of a large component.
+These neighbors are one id per vertex, cached in the topology (`weft.topology.best_neighbors`). A
+pull that ends at the first message usually finds one there, without reading offsets and targets;
+and trees that link every vertex to that neighbor contain most of a large component.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from weft.config import Config
 from weft.topology.best_neighbors import MOST_VERTICES
 from weft.topology.topology import Topology
 
-BY_DEFAULT = False  # on GPUs where the graph suits; gains and losses where measured
-LEAST_ARCS = 1 << 20  # with fewer the rows themselves are in a near cache
-LONG_ROW, UNEVEN = 32, 4.0  # slots of the longest row at least, and how many times the average
+BY_DEFAULT = False  # whether it is the default on GPUs
+LEAST_ARCS = 1 << 20  # with fewer, the rows themselves are in a near cache
+LONG_ROW, UNEVEN = 32, 4.0  # minimum slots of the longest row, and its minimum ratio to the average
 
 _uneven: weakref.WeakKeyDictionary[Topology, bool] = weakref.WeakKeyDictionary()
 
 
 def looks_first(topology: Topology, config: Config | None, on_gpu: bool) -> bool:
-    """Whether the best neighbor of a vertex is looked at first, where a program has a use for it.
+    """Whether the best neighbor of a vertex is tested first in programs that can use it.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Whether an ordered relaxation first settles what lies within a horizon.
+"""Decides whether an ordered relaxation first settles the vertices within a horizon.
 
-In a graph of uneven degrees few vertices own most arcs, and they are reached early. Nearly all of
-their messages come too late to improve anything, but each looks at its destination, which is what
-takes time. A message whose own priority lies beyond a *horizon* is therefore not sent. Once all
-that lies within has settled, every vertex beyond pulls once, from all of its neighbours, and the
-run goes on without a horizon. That is exact for any message: a vertex within the horizon gets all
-messages that could improve it, and one beyond gets all that were held back.
+In a graph of skewed degrees, few vertices own most arcs, and they are reached early. Nearly all of
+their messages come too late to improve anything, but each reads its destination, which dominates
+the time. A message whose own priority lies beyond a *horizon* is therefore not sent. Once all
+vertices within have settled, every vertex beyond pulls once from all of its neighbours, and the run
+continues without a horizon. This is exact for any message: a vertex within the horizon receives all
+messages that could improve it, and one beyond receives all withheld ones.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from weft.ir.request import Request
 from weft.plan.sweeps import Sweep
 from weft.topology.topology import Topology
 
-LEAST_ARCS = 1 << 17  # with fewer all looks are in a near cache
-FEW_ARCS = 0.1  # a share of all arcs: those of vertices that may lie beyond the horizon
+LEAST_ARCS = 1 << 17  # with fewer, all reads hit a near cache
+FEW_ARCS = 0.1  # a share of all arcs: those of vertices that may be beyond the horizon
 MOST_EARLY = 1 / 3  # of the vertices, that own the other arcs
 LEAST_DEGREE = 6  # that these have at least
 ASKED_SHARE = 0.25  # of all messages that lie within a horizon that no graph suggested
 CHANCES = 3  # messages within the horizon that a vertex of that degree gets on average
-ASKED = "horizon"  # the value of `ordering` that asks for it
+ASKED = "horizon"  # the value of `ordering` that requests it
 _READ = frozenset({"field", "column", "edge_id", "id", "in_degree", "out_degree", "scalar",
                    "parameter"})  # fmt: skip
-"""What a message may load: nothing that depends on the direction in which its arc is found."""
+"""The loads allowed in a message: none depends on the direction in which its arc is found."""
 
 _shares: weakref.WeakKeyDictionary[Topology, float] = weakref.WeakKeyDictionary()
 
 
 def has_horizon(sweep: Sweep, request: Request, off: frozenset[str]) -> bool:
-    """Whether an ordered sweep holds messages back: its messages allow it and the graph suits.
+    """Whether an ordered sweep withholds messages: its messages allow it and the graph profits.
 
-    With ``ordering="horizon"`` every graph does.
+    With ``ordering="horizon"`` the graph is not considered.
     """
     if "horizon" in off or len(sweep.steps) != 1 or sweep.turned or request.program.observed:
         return False
@@ -50,7 +50,7 @@ def has_horizon(sweep: Sweep, request: Request, off: frozenset[str]) -> bool:
 
 
 def _may_hold_back(step: Step) -> bool:
-    """Whether a message depends on its source and its arc alone, and its priority on it."""
+    """Whether a message depends only on its source and arc, and its priority only on it."""
     if step.accept is not None or step.conditional or step.body_effects():
         return False
     if not _rises_with_key(step):
@@ -74,13 +74,13 @@ def _rises_with_key(step: Step) -> bool:
 
 
 def share_within(request: Request) -> float:
-    """Return the share of all messages that are to lie within the horizon; 0 for no horizon."""
+    """Return the target share of messages within the horizon; 0 for no horizon."""
     share = early_share(request.topology)
     return share or (ASKED_SHARE if request.options.config.ordering == ASKED else 0.0)
 
 
 def early_share(topology: Topology) -> float:
-    """Return the share that a graph suggests; 0 if it suggests no horizon.
+    """Return the share suggested by a graph; 0 for no horizon.
 
     A vertex of the least degree that most arcs belong to then gets about `CHANCES` of them.
     """

@@ -1,7 +1,7 @@
 """Whether the next frontier may be a mere count: ``Config(frontier_out="counter")``.
 
-A count is enough where no step reads the members: where all vertices run next if any changed, and
-where a pull tests the state in place of the frontier (operand reuse).
+A count suffices if no step reads the members: if all vertices run next if any changed, or if a pull
+tests the state in place of the frontier (operand reuse).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ REMEDY = "Use 'queue', 'bitmap' or 'bytemap', or leave the choice to the engine"
 
 
 def counting_sides(config: Config) -> tuple[str, ...]:
-    """Return the sides whose outputs are to be counted only."""
+    """Return the sides whose outputs are only counted."""
     return tuple(side for side in SIDES if of_side(config.frontier_out, side) == COUNTER)
 
 
 def why_members(program: Program) -> str:
-    """Return who reads the members of a frontier of a program, or nothing if none does."""
+    """Return what reads the members of a program's frontier, or an empty string."""
     if program.emits or program.mode == "run":
         return "the frontier is what one superstep returns"
     if program.trail:
@@ -55,9 +55,9 @@ def counts_outputs(program: Program, config: Config) -> bool:
 
 
 def check_counter(program: Program, config: Config) -> None:
-    """Raise where a count is asked for and a program reads the members of its frontiers.
+    """Raise if a count is requested and the program reads the members of its frontiers.
 
-    A pull that may find them in the state is left to `check_told`.
+    `check_told` handles pulls that may find them in the state.
 
     Raises
     ------
@@ -71,14 +71,14 @@ def check_counter(program: Program, config: Config) -> None:
 
 
 def why_not(program: Program, side: str) -> str:
-    """Return why a side cannot count its outputs, or nothing where it can, or might."""
+    """Return why a side cannot count its outputs, or an empty string if it can, or might."""
     alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
     searches = alone and program.steps[0].kind == "edge" and not program.trail
     return "" if searches and side != "push" else why_members(program)
 
 
 def check_told(sweeps: list[Sweep], program: Program, config: Config) -> None:
-    """Raise where a count is asked for and a pull cannot find the frontier in the state."""
+    """Raise if a count is requested and a pull cannot find the frontier in the state."""
     sides = counting_sides(config)
     if not sides or not (why := why_members(program)):
         return

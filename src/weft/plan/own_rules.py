@@ -1,4 +1,4 @@
-"""A user's rule for the direction, ``fn(stats)``, as text that is C++ and Python alike."""
+"""A user's direction rule, ``fn(stats)``, as text valid in C++ and Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weft.errors import ConfigError, shortened
 
 
 class Number:
-    """A number that is known when the program runs."""
+    """A number known only at run time."""
 
     __slots__ = ("text",)
     __hash__ = None  # type: ignore[assignment]
@@ -76,7 +76,7 @@ class Number:
 
 
 class Condition:
-    """A condition that is known when the program runs."""
+    """A condition known only at run time."""
 
     __slots__ = ("text",)
 
@@ -103,7 +103,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Stats:
-    """What a rule for the direction sees, see ``Config(direction=...)``."""
+    """The argument of a direction rule, see ``Config(direction=...)``."""
 
     frontier: Number
     edges: Number
@@ -118,10 +118,10 @@ class Stats:
 def tests_of(rule: Callable[[Any], Any]) -> tuple[str, str]:
     """Return the conditions under which a push turns into a pull, and a pull into a push.
 
-    They are text that is C++ and Python alike, of ``size`` and ``edges``, the vertices of the
-    frontier and their out-edges; ``before``, the vertices of the frontier that was decided about
-    before; ``left``, the edges of vertices that no frontier has held yet (all edges, where vertices
-    come back); ``n`` and ``m``, all vertices and edges.
+    They are text valid in C++ and Python, of ``size`` and ``edges``, the vertices of the frontier
+    and their out-edges; ``before``, the vertices of the frontier at the previous decision;
+    ``left``, the edges of vertices that no frontier has held yet (all edges, where vertices come
+    back); ``n`` and ``m``, all vertices and edges.
     """
     size, edges, left, n, m = (Number(f"(1.0 * {x})") for x in ("size", "edges", "left", "n", "m"))
     turns = Condition("(size > before)"), Condition("(size < before)")
@@ -149,7 +149,7 @@ def _text(value: Any) -> str:
     number = real_of(value)
     if not abs(number) < float("inf"):
         raise ConfigError(
-            f"{shortened(value)} stands in a rule for the direction. Expected a number of stats, "
-            "or a finite number."
+            f"{shortened(value)} cannot be used in a rule for the direction. Expected a number of "
+            "stats, or a finite number."
         )
     return repr(number)

@@ -1,6 +1,6 @@
 """From a request to a compiled program: keys, proofs about the start, directions.
 
-The same for every backend; what it means to compile is the backend's own.
+Shared by all backends; only compiling itself is specific to each.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Make = Callable[[Program, frozenset[str]], Any]
 
 
 class Proofs:
-    """What the compiled form of a program assumes about the start of a run; a base class."""
+    """The assumptions of a compiled program about the start of a run; a base class."""
 
     sweeps: list[Sweep]
     closed: frozenset[str]  # fields that must hold vertices
@@ -46,12 +46,12 @@ class Proofs:
 
     @functools.cached_property
     def unproven(self) -> bool:
-        """Whether anything is left to be proven at the start."""
+        """Whether anything remains to be proven at the start."""
         return self.checks_frontier or bool(self.closed or self.sweeps[0].rises)
 
     @functools.cached_property
     def accepted_fields(self) -> tuple[str, ...]:
-        """The fields that say whether the first frontier accepts anything, and the claimed one."""
+        """The fields that decide whether the first frontier accepts, and the claimed one."""
         step = self.sweeps[0].steps[0]
         assert step.accept is not None
         loads = [value.attr for value in step.accept.walk() if value.op == "load"]
@@ -72,16 +72,16 @@ class Proofs:
 
     @functools.cached_property
     def right_starts(self) -> Cache[Any, bool]:
-        """Whether runs from one vertex start rightly, by what decides that."""
+        """Cached answers of whether runs from one vertex start correctly."""
         return Cache("starts of runs", 256)
 
 
 class Preparation:
-    """A request's program on its way to compiled code, found by its key.
+    """A request's program on its way to compiled code, which is looked up by its key.
 
-    `shape` is what beside the program decides about the code; `make(program, off)` compiles a copy
-    of the program, which it may change, with some rewrites switched off. What rests on a proof
-    about the start is made again without it where the proof does not hold.
+    `shape` is whatever else determines the code; `make(program, off)` compiles a copy of the
+    program, which it may change, with some rewrites disabled. If a proof about the start fails, the
+    program is compiled again without the rewrites that rely on it.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Preparation:
         self.key, self.constants = keyed(request.program, self.lift)
 
     def compiled(self) -> Any:
-        """Return the compiled form without the rewrites that are switched off."""
+        """Return the compiled form without the disabled rewrites."""
         full = (self.key, self.shape, self.off)
         with _lock:
             compiled = self.cache.get(full)
@@ -131,7 +131,7 @@ def proven_form(request: Request, form: Form, prepare: Callable[[Request], Prepa
 
 
 def _refuted(request: Request, compiled: Proofs, constants: list[Any]) -> str:
-    """Return the name of a rewrite that rests on a proof which does not hold at the start."""
+    """Return the name of a rewrite whose proof does not hold at the start."""
     if compiled.checks_frontier and not _starts_rightly(request, compiled, constants):
         return "write_once"
     if compiled.closed and not _holds_vertices(request, compiled):
@@ -164,7 +164,7 @@ def wants_row_bits(request: Request) -> bool:
 
 
 def _looks_up_bits(program: Program) -> bool:
-    """Whether common neighbours are looked for whose second arcs, and so slots, do not matter."""
+    """Whether a program searches common neighbours without using their second arcs."""
     found: bool | None = program.findings.get("looks_up_bits")
     if found is None:
         found = program.findings["looks_up_bits"] = any(
@@ -194,8 +194,8 @@ def directions_of(request: Request) -> tuple[str, ...]:
 def may_order(request: Request, directions: tuple[str, ...], observed: bool = True) -> bool:
     """Whether a step that relaxes in place may hold members of the frontier back by priority.
 
-    A run whose supersteps can be told apart must not show which of them came first if it is to be
-    deterministic: threads race for that.
+    A deterministic run with observable supersteps must not depend on their order, for which threads
+    race.
     """
     config = request.options.config
     wanted = bool(config.ordering) and "push" in directions
@@ -203,7 +203,7 @@ def may_order(request: Request, directions: tuple[str, ...], observed: bool = Tr
 
 
 def push_narrow(sweeps: list[Sweep], program: Program, directions: tuple[str, ...]) -> None:
-    """Let the sweeps of a program with steps for wide frontiers push, where they can."""
+    """Make the sweeps of a program with steps for wide frontiers push, if they can."""
     if program.wide and "push" in directions:
         for sweep in sweeps:
             if sweep.kind == "edge" and not sweep.push_refused:
@@ -211,7 +211,7 @@ def push_narrow(sweeps: list[Sweep], program: Program, directions: tuple[str, ..
 
 
 def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:
-    """Raise if a sweep over edges cannot go in any direction that is there."""
+    """Raise if a sweep over edges is impossible in every available direction."""
     if sweep.kind != "edge":
         return
     if sweep.turned and request.topology.keep != "both":
@@ -274,7 +274,7 @@ def _accepts_nothing(request: Request, compiled: Proofs, constants: list[Any]) -
     claimed = load(("field", "v", compiled.claimed))
     if claimed.dtype.kind == "f" or not claimed.size:
         return True
-    largest = int(claimed[claimed.argmax()])  # sooner than `max` for few
+    largest = int(claimed[claimed.argmax()])  # faster than `max` for few
     room = _most(claimed.dtype) - max(0, largest)
     return room >= MOST_ADDED * (request.topology.num_vertices + 1)
 
@@ -285,10 +285,10 @@ def _most(dtype: np.dtype[Any]) -> int:
 
 
 def has_converged(request: Request, steps: int, *, empty: bool, held: bool) -> bool:
-    """Return what `converged` says of a run: whether `until` holds, or the frontier is empty.
+    """Return the value of `Run.converged`: whether `until` holds, or the frontier is empty.
 
-    `held` says that `until` ended the run. Otherwise it was false after the last superstep, and can
-    hold only if there was none, or if a refill reduced scalars since.
+    `held` means that `until` ended the run. Otherwise it was false after the last superstep, and
+    can only hold if there was none, or if a refill reduced scalars since.
     """
     program = request.program
     if program.until is None or held:
@@ -305,7 +305,7 @@ def has_converged(request: Request, steps: int, *, empty: bool, held: bool) -> b
 
 
 def wants_state(request: Request, default: bool) -> bool:
-    """Whether pulls are to test the state in place of the frontier, where it tells the same."""
+    """Whether pulls should test the state in place of the frontier, if that is equivalent."""
     kind = of_side(request.options.config.frontier_in, "pull")
     config = request.options.config
     counted = bool({"pull", "gather"} & set(counting_sides(config)))  # only the state has members
@@ -314,7 +314,7 @@ def wants_state(request: Request, default: bool) -> bool:
 
 
 def _state_tells(request: Request, compiled: Proofs, constants: list[Any]) -> bool:
-    """Whether the deciding field tells who is in the first frontier, as operand reuse needs."""
+    """Whether the deciding field identifies the first frontier, as operand reuse requires."""
     step = compiled.sweeps[0].steps[0]
     assert step.accept is not None
     claimed = request.data.fields[claim_field(step)]
@@ -329,7 +329,7 @@ def _state_tells(request: Request, compiled: Proofs, constants: list[Any]) -> bo
 
 
 def _holds_vertices(request: Request, compiled: Proofs) -> bool:
-    """Whether the fields that indices are taken from unchecked hold vertices at the start."""
+    """Whether the fields used as unchecked indices hold vertices at the start."""
     n = request.topology.num_vertices
 
     def highest(array: Any) -> int:

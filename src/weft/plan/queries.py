@@ -1,4 +1,4 @@
-"""What the renderers of every backend ask of a topology, a sweep or a step."""
+"""Queries about topologies, sweeps and steps, shared by the renderers of all backends."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MOST_ADDED = 8  # to a field of u by one message of a write-once step
 
 @dataclass(frozen=True)
 class Traits:
-    """What of a topology shapes the code: which slot maps are the identity."""
+    """The properties of a topology that shape the code: which slot maps are the identity."""
 
     directed: bool
     keep: str
-    renumbered: bool = False  # vertices and edges have other numbers outside
+    renumbered: bool = False  # vertices and edges have different numbers outside
 
     def arcs_are_slots(self, direction: str) -> bool:
         """Whether a slot of a direction is its canonical arc."""
@@ -37,26 +37,26 @@ class Traits:
 
 
 def refused(sweep: Sweep, direction: str) -> str:
-    """Return why a sweep cannot go in a direction, or nothing."""
+    """Return why a sweep cannot go in a direction, or an empty string."""
     return sweep.push_refused if direction == "push" else sweep.pull_refused
 
 
 def side_of(sweep: Sweep, direction: str) -> str:
     """Return the side of a configuration that serves a direction of a sweep.
 
-    A pull that goes on to the end of a row is a gather in all that matters to its speed.
+    A pull that scans whole rows performs like a gather.
     """
     return "gather" if direction == "pull" and not sweep.early_exit else direction
 
 
 def looks_at_arcs(sweep: Sweep) -> bool:
-    """Whether the functions of a vertex sweep read adjacency: their arcs count as looked at."""
+    """Whether the functions of a vertex sweep read adjacency: their arcs count as visited."""
     ops = {"gather", "gather_by", "common", "neighbor", "neighbor_edge"}
     return any(value.op in ops for step in sweep.steps for value in step.body.walk())
 
 
 def reads_no_arc(step: Step) -> bool:
-    """Whether what a step sends depends on the two ends of an arc alone, and on no other vertex."""
+    """Whether the messages of a step depend only on the two ends of an arc."""
     return all(
         value.op in ELEMENTWISE
         or value.op in ("const", "constant")
@@ -72,7 +72,7 @@ def buffered_edges(sweep: Sweep) -> set[str]:
 
 
 def counted_way(following: Sweep) -> Direction:
-    """Return the rows whose lengths are the work that a frontier is for the sweep that takes it."""
+    """Return the direction of the rows whose lengths measure a frontier's work in a sweep."""
     return following.way("push") if following.kind == "edge" else "out"
 
 
@@ -117,11 +117,20 @@ def row_values(
     return [v for v in inside.values() if v.op not in ("const", "constant") and fits(v)]
 
 
+def moving_fields(sweep: Sweep) -> set[str]:
+    """Return the fields that may still improve while the arcs of a row are sent.
+
+    Each arc reads them again: a message that is better by then saves a later one.
+    """
+    relaxed = set(sweep.last.into) if sweep.mode == "online" else set()
+    return relaxed | sweep.facts.live
+
+
 def may_carry(program: Program, sweeps: list[Sweep]) -> bool:
     """Whether the hidden fields of the next superstep can be written by this one.
 
-    That saves a sweep of its own: all vertices run in every superstep, and the expressions use
-    nothing that changes in between but the fields of the vertex.
+    This saves a separate sweep: all vertices run in every superstep, and between supersteps only
+    the vertex's own fields change in these expressions.
     """
     if len(sweeps) != 1 or program.mode != "iterate" or program.refill:
         return False
@@ -132,11 +141,11 @@ def may_carry(program: Program, sweeps: list[Sweep]) -> bool:
 
 
 def may_turn(program: Program, sweeps: list[Sweep], kept_old: frozenset[str]) -> Sweep | None:
-    """Return the sweep whose second buffers and what they stand for may change places.
+    """Return the sweep whose second buffers may be swapped with the fields.
 
-    That saves copying: the sweep writes all of them, at least where all vertices run, and no other
-    sweep has any. The last superstep may leave results in the buffers. Of a program with steps for
-    wide frontiers it is about those.
+    This saves copying: the sweep writes all of them, at least where all vertices run, and no other
+    sweep has any. The last superstep may leave results in the buffers. In programs with steps for
+    wide frontiers, only those are considered.
     """
     if program.mode != "iterate" or (program.refill and not program.wide) or program.trail:
         return None

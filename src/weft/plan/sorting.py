@@ -11,7 +11,7 @@ _UNIFORM_LOADS = ("superstep", "num_vertices")
 
 
 def sorting_refused(sweep: Sweep, deterministic: bool) -> str:
-    """Return why the messages of a sweep cannot be sorted, or nothing."""
+    """Return why the messages of a sweep cannot be sorted, or an empty string."""
     if len(sweep.steps) > 1:
         return "the functions of a fold each send messages of their own"
     if sweep.push_refused and not sweep.in_order:
@@ -22,9 +22,9 @@ def sorting_refused(sweep: Sweep, deterministic: bool) -> str:
 
 
 def plan_sorting(sweeps: list[Sweep], deterministic: bool, refusal: str) -> list[str]:
-    """Let pushed messages be sorted; return what was decided.
+    """Make pushed messages be sorted; return the decisions.
 
-    `refusal` is why the rows of the frontier cannot be laid out, or nothing.
+    `refusal` states why the rows of the frontier cannot be laid out; empty if they can.
     """
     decided = []
     for sweep in sweeps:
@@ -44,7 +44,7 @@ def plan_sorting(sweeps: list[Sweep], deterministic: bool, refusal: str) -> list
 
 
 def sends_uniform(step: Step) -> bool:
-    """Whether every arc sends the same: then keys alone are sorted."""
+    """Whether every arc sends the same message, so that only keys are sorted."""
     return all(_is_uniform(message) for message in step.body.results[: len(step.into)])
 
 

@@ -1,7 +1,8 @@
-"""How the steps of a program may be carried out: the decisions, with their proofs.
+"""Decides how the steps of a program are carried out, with proofs.
 
-A `Sweep` is a run of functions that go over the same items together: one edge or vertex function,
-or those of a fold. For a sweep over edges the mode says when updates may be seen:
+A `Sweep` is a sequence of functions that share one pass over the same items: one edge or vertex
+function, or those of a fold. For a sweep over edges, the mode determines when updates become
+visible:
 
 once      `any` into a field that its accept makes write-once: in place, claimed by swap; if the
           field counts supersteps, a pull may test it in place of the frontier (operand reuse)
@@ -20,20 +21,20 @@ from weft.ir.ops import BOOL, ROLES, Program, Step, Value
 from weft.ir.types import fits
 from weft.topology.topology import Direction
 
-IN_PLACE = "in_place"  # among what is switched off: all updates before the end of a sweep
+IN_PLACE = "in_place"  # the name that disables all updates before the end of a sweep
 _NONDECREASING = ("add", "minimum", "maximum", "cast")
 
 
 @dataclass
 class Sweep:
-    """Functions that go over the same arcs or vertices together."""
+    """Functions that share one pass over arcs or vertices."""
 
     kind: str  # edge or vertex
     steps: list[Step]
     facts: Facts
     mode: str = "vertex"
     buffered: set[str] = field(default_factory=set)  # written to a second buffer first
-    snapshots: set[str] = field(default_factory=set)  # far reads see the fold's beginning
+    snapshots: set[str] = field(default_factory=set)  # far reads see the start of the fold
     old_snapshots: set[str] = field(default_factory=set)  # the same of their old values
     # Live fields that must be read as they were when the sweep began: by each function in which
     # they are not live, by accept, and by active as values before the step.
@@ -44,16 +45,16 @@ class Sweep:
     early_exit: bool = False  # a pull may stop at the first message
     relaxes: bool = False  # in-place updates feed on themselves (rule 11)
     radix: bool = False  # pushed messages are sorted by their targets, see plan/sorting.py
-    keeps_senders: bool = False  # who sent is in its output, beside those that got something
-    adds: bool = False  # messages are added to the field itself, and all that got some are put out
+    keeps_senders: bool = False  # its output contains the senders, as well as the receivers
+    adds: bool = False  # messages are added to the field itself, and all receivers are active
     check_frontier: bool = False  # `once` holds if the first frontier accepts nothing
-    # What the deciding field of `once` rises by with every superstep, if it tells who is in the
-    # frontier: a pull then tests the field. 0: it does not.
+    # The increment of the deciding field of `once` per superstep, if it identifies the frontier, so
+    # that a pull can test the field; 0 if it does not.
     rises: int = 0
     push_refused: str = ""  # why it cannot be pushed
     pull_refused: str = ""
     fold_start: bool = True  # the first sweep of a fold, or of a plain step
-    in_order: bool = False  # if it is pushed, one thread does it, from the smallest edge on
+    in_order: bool = False  # if pushed, a single thread does so, in ascending order of edges
 
     @property
     def last(self) -> Step:
@@ -101,9 +102,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Planning:
-    """What plans depend on beside the program.
+    """The inputs of planning besides the program.
 
-    A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
+    A deterministic run uses no packed pairs, since the order of equal keys is not fixed there.
     Neither does a run that cannot push: pulls reduce into a second buffer instead.
     """
 
@@ -111,14 +112,14 @@ class Planning:
     deterministic: bool = False
     wide_pairs: bool = True
     pushes: bool = True
-    reuse: bool = False  # a pull tests the state in place of the frontier where that is the same
-    ordering: bool = False  # a priority relaxes in place also where supersteps can be told apart
-    radix: bool = False  # no update is made in place: messages of an edge function are to be sorted
+    reuse: bool = False  # a pull tests the state in place of the frontier if equivalent
+    ordering: bool = False  # a priority relaxes in place even if supersteps are observable
+    radix: bool = False  # no update is made in place: messages of an edge function are sorted
     off: frozenset[str] = frozenset()
 
 
 def plan_program(program: Program, planning: Planning) -> tuple[dict[str, list[Sweep]], list[str]]:
-    """Plan the sweeps of all roles; return them by role, and what was decided."""
+    """Plan the sweeps of all roles; return them by role, and the decisions."""
     planned, decided = {}, []
     for role in ROLES:
         planned[role], more = plan_sweeps(getattr(program, role), program, planning)
@@ -129,7 +130,7 @@ def plan_program(program: Program, planning: Planning) -> tuple[dict[str, list[S
 def plan_sweeps(
     steps: tuple[Step, ...], program: Program, planning: Planning
 ) -> tuple[list[Sweep], list[str]]:
-    """Group steps into sweeps and decide how each is carried out; return what was decided."""
+    """Group steps into sweeps and decide how each is carried out; return the decisions."""
     kept_old, deterministic, off = planning.kept_old, planning.deterministic, planning.off
     sweeps: list[Sweep] = []
     for step in steps:
@@ -162,7 +163,7 @@ def plan_sweeps(
 
 
 def _may_part(before: list[Step], step: Step) -> bool:
-    """Whether a vertex function of a fold may run in a sweep of its own, after the others."""
+    """Whether a vertex function of a fold may run in a separate sweep, after the others."""
     members = [*before, step]
     if step.kind != "vertex" or step.everywhere or any(facts_of(s).live for s in members):
         return False
@@ -171,7 +172,7 @@ def _may_part(before: list[Step], step: Step) -> bool:
 
 
 def _hand_on(step: Step) -> None:
-    """Let the output of a function of a fold be where the next one runs, changed or not."""
+    """Make functions of a fold output the vertices at which the next one runs."""
     if step.hands_on:
         return
     step.hands_on = True
@@ -202,7 +203,7 @@ def _facts(sweep: Sweep) -> Facts:
 
 
 def _plan_frozen(sweep: Sweep, kept_old: frozenset[str]) -> None:
-    """Find the fields that are written in memory while others must see them as they were.
+    """Find the fields that are written in place while other readers need their earlier values.
 
     Live writes, and assignments to fields that are live somewhere in the sweep, are seen at once,
     but only by functions in which the field is live too.
@@ -240,7 +241,7 @@ def _plan_edges(
     plain = len(sweep.steps) == 1 and step.active is None and not (set(step.into) & kept)
     plain = plain and IN_PLACE not in off
     accept_reads = block_facts(step.accept)
-    # What a function does beside its message is done wherever accept held at the beginning.
+    # Effects of a function other than its message happen wherever accept held at the start.
     may_claim = names == {"any"} and len(step.reductions) == 1 and not step.body_effects()
     if plain and may_claim and "write_once" not in off:
         proof = _write_once(step)
@@ -279,7 +280,7 @@ def _into_types(step: Step, program: Program) -> list[tuple[Any, tuple[int, ...]
 
 
 def _saturating(step: Step) -> bool:
-    """Whether the first message that is sent decides: a constant True under `or`."""
+    """Whether the first sent message decides: a constant True under `or`."""
     if len(step.into) != 1 or step.reductions[0].name != "or":
         return False
     message = step.body.results[0]
@@ -287,7 +288,7 @@ def _saturating(step: Step) -> bool:
 
 
 def write_once_proof(step: Step) -> str:
-    """Return the proof that an edge step of a program of its own is write-once, or nothing."""
+    """Return the proof that an edge step alone in a program is write-once, or an empty string."""
     single = len(step.reductions) == 1 and step.reductions[0].name == "any"
     if step.kind != "edge" or not single or step.active is not None or step.body_effects():
         return ""
@@ -315,12 +316,12 @@ def _write_once(step: Step) -> str:
 
 
 def _rises(sweep: Sweep, program: Program) -> int:
-    """Return what the deciding field rises by from frontier to frontier, or 0 without a proof.
+    """Return the increment of the deciding field from frontier to frontier, or 0 without a proof.
 
     If the message into it is `u.field + c` with c > 0 and all vertices of the first frontier hold
-    the same s, those of the k-th hold s + c k. Nobody else ever does if all others accept at the
-    start: a vertex is written once. So the field tells who is in the frontier, also while a pull
-    writes it: what it writes is s + c (k + 1). The start is checked when a run begins.
+    the same s, those of the k-th hold s + c k. No other vertex ever does if all others accept at
+    the start, since a vertex is written once. So the field identifies the frontier, even while a
+    pull writes s + c (k + 1) to it. The start is checked when a run begins.
     """
     step = sweep.last
     alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
@@ -334,7 +335,7 @@ def _rises(sweep: Sweep, program: Program) -> int:
 
 
 def _added(message: Value, name: str) -> int:
-    """Return the sum of the constants that a message adds to u's field, or 0 if it is no such."""
+    """Return the sum of the constants that a message adds to u's field, or 0 for other messages."""
     message, total = _uncast(message), 0
     while message.op == "add":
         numbers = [_uncast(a) for a in message.args]
@@ -356,9 +357,9 @@ def claim_field(step: Step) -> str:
 
 
 def _uncast(value: Value) -> Value:
-    """Return what a value was cast from, if every value is kept.
+    """Return the operand of casts that preserve every value.
 
-    Vertices that are cast to 32 bits are fewer than that; edges may be more.
+    Vertices cast to 32 bits fit; edges may not.
     """
     while value.op == "cast":
         source = value.args[0]
@@ -395,8 +396,8 @@ def _not_accepted(message: Value, name: str, op: str, bound: float, adds: int = 
 def _may_relax(step: Step, program: Program, scalar: bool, ordering: bool) -> bool:
     """Rule 11: in place is unobservable for monotone messages inside an unbounded iterate.
 
-    A priority asks for its order in bounded ones as well, whose states in between may then differ.
-    Scalars may be reduced there, as long as nothing that is sent depends on them.
+    With a priority this also applies to bounded runs, whose intermediate states may then differ.
+    Scalars may be reduced, as long as no message depends on them.
     """
     facts = facts_of(step)
     alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
@@ -458,19 +459,19 @@ def _plan_directions(sweep: Sweep, deterministic: bool) -> None:
         sweep.pull_refused = sweep.pull_refused or "a fold of edge functions is pushed"
     sweep.in_order = deterministic and depends_on_order(sweep)
     if deterministic and sweep.mode == "once" and sweep.facts.far & set(sweep.last.into):
-        sweep.check_frontier = True  # a source that is claimed itself would show the order
+        sweep.check_frontier = True  # a claimed source would expose the order
     if sweep.in_order and not sweep.pull_refused:
         sweep.push_refused = "a deterministic run pulls what depends on the order of messages"
 
 
 def depends_on_order(sweep: Sweep) -> bool:
-    """Whether the order of messages can be seen in the bits of a result."""
+    """Whether the order of messages can affect the bits of a result."""
     for step in sweep.steps:
         if any(v.op == "reduce_scalar" and v.dtype.kind == "f" for v in step.body.walk()):
             return True
         floats = any(v.dtype.kind == "f" for v in step.body.results)
         exact = {"or", "and"} if floats else {"min", "max", "or", "and", "sum", "prod"}
-        if sweep.relaxes:  # min and max: the order decides about the sign of zeros only
+        if sweep.relaxes:  # min and max: the order only affects the sign of zeros
             exact |= {"min", "max"}
         if not {r.name for r in step.reductions} <= exact:
             return True

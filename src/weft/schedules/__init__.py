@@ -1,4 +1,4 @@
-"""Who takes which arcs on a GPU: one module and one CUDA header per schedule."""
+"""The assignment of arcs to threads on a GPU: one module and one CUDA header per schedule."""
 
 from weft.schedules.base import SCALAR_LANES, Schedule, register, schedule, schedules
 

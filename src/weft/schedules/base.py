@@ -1,4 +1,4 @@
-"""What a schedule is, and the registry of schedules.
+"""The definition of a schedule, and the registry of schedules.
 
 A schedule decides which threads take which slots of which rows (``sweep.cuh`` states the contract).
 It is a CUDA class template over the format and the width of the groups that take one slot together:
@@ -51,7 +51,7 @@ class Schedule:
     Parameters
     ----------
     name, title
-        What users call it, and one line about who takes what.
+        Its name for users, and a one-line description.
     struct
         The CUDA class template in the header.
     header
@@ -118,12 +118,12 @@ def aligned(nbytes: int) -> int:
 
 
 def board_bytes(block: int, lanes: int) -> int:
-    """Return what the warps of a block need for ``share_out``."""
+    """Return the bytes that the warps of a block need for ``share_out``."""
     return block // WARP * BOARD_BYTES if 0 < lanes < WARP else 0
 
 
 def meeting_bytes(block: int, lanes: int, partial_bytes: int) -> int:
-    """Return what a block needs for ``walk_by_block``: a flag, and partials of the warps twice."""
+    """Return the bytes of ``walk_by_block`` in a block: a flag, and partials of the warps twice."""
     return ALIGNMENT + aligned(2 * (block // WARP) * lanes * partial_bytes) if lanes else 0
 
 

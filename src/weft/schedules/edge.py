@@ -8,7 +8,7 @@ register(
         title="a group takes one slot, the row is its owner",
         struct="EdgeSchedule",
         rows="split",
-        # It starts from slots and asks whether their rows are held, which a queue cannot tell.
+        # It starts from slots and tests whether their rows are active, which a queue cannot answer.
         inputs=("all", "bitmap", "bytemap"),
     )
 )

@@ -1,4 +1,4 @@
-"""What schedules need that lay the active rows out by a device-wide scan (``layout.cuh``)."""
+"""Workspace of schedules that lay out the active rows by a device-wide scan (``layout.cuh``)."""
 
 from weft.schedules.base import WARP, Workspace
 

@@ -4,7 +4,7 @@ from weft.schedules.base import Schedule, meeting_bytes, register
 
 
 def shared_bytes(block: int, lanes: int, partial_bytes: int, row_bytes: int) -> int:
-    """Return what a block needs to bring the partials of one row together."""
+    """Return the bytes of a block for combining the partials of one row."""
     return meeting_bytes(block, lanes, partial_bytes)
 
 

@@ -345,10 +345,17 @@ WEFT_DEVICE bool take_by_team(const Format& format, Visitor& visitor,
     }
 }
 
+// Load a row whose slots are at hand, which may be all that the visitor asks the format for.
+template <class Visitor>
+WEFT_DEVICE typename Visitor::Row load_row(Visitor& visitor, i64 row, i64 begin, i64 end) {
+    if constexpr (Visitor::measures) return visitor.load(row, begin, end);
+    else return visitor.load(row);
+}
+
 // A group walks a whole open row.
 template <class Format, class Visitor>
 WEFT_DEVICE void walk_alone(const Format& format, i64 row, i64 begin, i64 end, Visitor& visitor) {
-    const typename Visitor::Row held = visitor.load(row);
+    const typename Visitor::Row held = load_row(visitor, row, begin, end);
     typename Visitor::Partial partial = visitor.empty(held);
     take_alone(format, visitor, partial, held, row, begin, end);
     if constexpr (Visitor::collects) visitor.close(held, row, partial, true);
@@ -360,7 +367,7 @@ WEFT_DEVICE void walk_by_team(const Format& format, i64 row, i64 begin, i64 end,
                               u32 width) {
     const u32 mask =
         width == warp_size ? full_mask : ((1u << width) - 1) << (lane_id() / width * width);
-    const typename Visitor::Row held = visitor.load(row);
+    const typename Visitor::Row held = load_row(visitor, row, begin, end);
     typename Visitor::Partial partial = visitor.empty(held);
     take_by_team<lanes>(format, visitor, partial, held, row, begin, end, mask, width);
     if constexpr (Visitor::collects) {
@@ -383,7 +390,7 @@ WEFT_DEVICE void walk_by_block(const Format& format, i64 row, i64 begin, i64 end
         walk_alone(format, row, begin, end, visitor);
     } else {
         if constexpr (Visitor::marks) visitor.mark(row);
-        const typename Visitor::Row held = visitor.load(row);
+        const typename Visitor::Row held = load_row(visitor, row, begin, end);
         Partial partial = visitor.empty(held);
         const TurnFlag flag = {reinterpret_cast<u32*>(shared), turn};
         take_every<lanes>(format, visitor, partial, held, row, begin + Group<lanes>::in_block(),

@@ -5,7 +5,7 @@ from weft.schedules.layout import SCAN_BYTES, layout_workspace
 
 
 def shared_bytes(block: int, lanes: int, partial_bytes: int, row_bytes: int) -> int:
-    """Return what the scan needs, or the boards of the warps."""
+    """Return the bytes for the scan, or for the boards of the warps."""
     return max(SCAN_BYTES, board_bytes(block, lanes))
 
 

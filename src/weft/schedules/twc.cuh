@@ -115,12 +115,41 @@ struct TwcSchedule {
             }
         }
         const i64 units = num_groups<unit_lanes>(place);
-        for (i64 i = first_group<unit_lanes>(place); i < for_warp; i += units) {
-            const i64 row = rows.row(FOR_WARP, i);
-            const i64 begin = format.begin(row), end = format.end(row);
-            if constexpr (lanes == 0) walk_alone(format, row, begin, end, visitor);
-            else walk_by_team<lanes>(format, row, begin, end, visitor, warp_size);
+        const i64 unit = first_group<unit_lanes>(place);
+        if constexpr (fetches<Visitor>) {
+            const i64 at_once = rows_at_a_time(for_warp, units * shares, most_at_once);
+            WEFT_UNROLL(1)
+            for (i64 first = unit * at_once; first < for_warp;) {
+                u64 fetched = 0;  // under way with the rows before
+                if (lane_id() == 0) {
+                    fetched = atomic_add(place.cells + FOR_WARP, static_cast<u64>(at_once));
+                }
+                const i64 last = first + at_once < for_warp ? first + at_once : for_warp;
+                WEFT_UNROLL(1)
+                for (i64 i = first; i < last; ++i) walk_by_unit(format, rows, i, visitor);
+                first = units * at_once + static_cast<i64>(shuffle(full_mask, fetched, 0));
+            }
+        } else {
+            for (i64 i = unit; i < for_warp; i += units) walk_by_unit(format, rows, i, visitor);
         }
+    }
+
+    // Rows for a warp differ in length by the quotient of two degrees. Where whole rows are gathered,
+    // warps therefore fetch the next few when they are done with theirs: a share of what an even
+    // division would give each, but at most so many.
+    static constexpr i64 shares = 8;
+    static constexpr u32 most_at_once = 16;
+    template <class Visitor>
+    static constexpr bool fetches = lanes > 0 && Visitor::collects && !Visitor::exits;
+
+    // A warp, or a block where it is the group, takes one of the rows for a warp.
+    template <class Classes, class Visitor>
+    static WEFT_DEVICE void walk_by_unit(const Format& format, const Classes& rows, i64 i,
+                                         Visitor& visitor) {
+        const i64 row = rows.row(FOR_WARP, i);
+        const i64 begin = format.begin(row), end = format.end(row);
+        if constexpr (lanes == 0) walk_alone(format, row, begin, end, visitor);
+        else walk_by_team<lanes>(format, row, begin, end, visitor, warp_size);
     }
 
     static WEFT_DEVICE u32 class_of(const Knobs& knobs, i64 degree) {

@@ -7,7 +7,7 @@ SORT_BYTES = CLASSES * (8 + 4 * WARP)
 
 
 def shared_bytes(block: int, lanes: int, partial_bytes: int, row_bytes: int) -> int:
-    """Return what sorting needs, or what a block needs to bring the partials of a row together."""
+    """Return the bytes for sorting, or for combining the partials of a row in a block."""
     return max(SORT_BYTES, meeting_bytes(block, lanes, partial_bytes))
 
 

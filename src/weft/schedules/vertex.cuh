@@ -31,12 +31,13 @@ struct VertexSchedule {
                     format.expect(next);
                     visitor.expect(next);
                 }
-                format.expect_slot(format.begin(row) + apart);
             }
             if constexpr (is_joined<Format>) {
                 walk_joined(format, row, visitor);
             } else {
-                walk_alone(format, row, format.begin(row), format.end(row), visitor);
+                const i64 begin = format.begin(row), end = format.end(row);
+                if constexpr (expects) format.expect_slot(begin + apart);
+                walk_alone(format, row, begin, end, visitor);
             }
         }
     }

@@ -257,12 +257,13 @@ def _strictly_upper(adjacency: Adjacency, rows: Array) -> Adjacency:
     return Adjacency(_offsets(counts), adjacency.targets[above])
 
 
-def first_unpaired(left: Adjacency, right: Adjacency) -> tuple[int, int] | None:
+def first_unpaired(left: Adjacency, right: Adjacency | None = None) -> tuple[int, int] | None:
     """Return a pair (row, target) that `left` contains more often than (target, row), or None.
 
-    `right` is `left` transposed.
+    `right` is `left` transposed, if that exists already.
     """
     xp = module_of(left.targets)
+    right = right or transpose(left, None)[0]
     if equal_arrays(left.offsets, right.offsets) and equal_arrays(left.targets, right.targets):
         return None
     rows, other_rows = left.rows(), right.rows()

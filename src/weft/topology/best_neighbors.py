@@ -26,7 +26,7 @@ AT_ONCE: Final = 1 << 24  # slots that are looked at together, which bounds the 
 
 
 def best_neighbors(adjacency: Adjacency) -> Array:
-    """Return for each row the target with the longest row; the smallest id among equals.
+    """Return the target with the longest row for each row; the smallest id among equals.
 
     Rows without targets have `NONE`. There must be at most `MOST_VERTICES` rows. A
     self-loop counts only where there is nothing else.

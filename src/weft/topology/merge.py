@@ -80,7 +80,7 @@ def sorted_pairs(rows: Array, targets: Array, adjacency: Adjacency) -> tuple[Arr
 
 
 def slots_of(adjacency: Adjacency, rows: Array, wanted: Array, side: Side) -> Array:
-    """Return for each pair the first slot of its row with target >= wanted, or > wanted.
+    """Return the first slot of each pair's row with target >= wanted, or > wanted.
 
     Parameters
     ----------

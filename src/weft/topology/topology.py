@@ -90,6 +90,7 @@ class Topology:
     """
 
     carrier: Any = None
+    empty_arcs: Any = None  # allocates edge state that lies elsewhere than in memory
 
     def __init__(
         self,
@@ -385,7 +386,7 @@ class Topology:
         return self.found("paths", direction, paths_of_two)
 
     def found(self, name: str, direction: Direction, find: Callable[[Adjacency], Array]) -> Array:
-        """Return what `find` says of the rows of a direction; cached under a name."""
+        """Return `find` of the rows of a direction, cached under a name."""
         rows, key = self.adjacency(direction), (name, direction if self.directed else "out")
         with self._lock, self.device.current():
             if key not in self._found:
@@ -432,28 +433,21 @@ class Topology:
 
     def user_vertices(self, places: Sequence[int]) -> list[int]:
         """Return the user's numbers of some vertices."""
-        if self.numbering is None:
-            return list(places)
-        return [int(self.numbering.order[place]) for place in places]
+        held = self.numbering
+        return list(places) if held is None else [int(held.order[place]) for place in places]
 
     def unpaired_arc(self) -> tuple[int, int] | None:
         """Return the source and destination of an arc without an opposite, or None."""
         if not self.directed:
             return None
-        turned = self._secondary
         with self.device.current():
-            if turned is None:
-                turned, _ = transpose(self._primary, None)
-            pair = first_unpaired(self._primary, turned)
+            pair = first_unpaired(self._primary, self._secondary)
         return pair if pair is None or self.primary_direction == "out" else pair[::-1]
 
     # -- changes --------------------------------------------------------------------------------
 
     def with_edges(self, src: Array, dst: Array, num_vertices: int) -> Topology:
-        """Return a topology with additional edges and vertices; itself if there are none.
-
-        The arcs are merged into the stored directions; all other data is derived again on demand.
-        """
+        """Return a topology with additional edges and vertices; itself if there are none."""
         if not src.size and num_vertices == self.num_vertices:
             return self
         return self._edited(insert_arcs, src, dst, self.num_edges + src.size, num_vertices)

@@ -90,7 +90,7 @@ class BlocksBackend(Unscheduled):
         return workspace.held_bytes(topology.carrier.vertices)
 
     def carry(self, device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None:
-        """Copy what the first array of each pair has at some places to the second one."""
+        """Copy elements at some indices from the first array of each pair to the second."""
         CPU.carry(device, places, pairs)
 
 

@@ -1,9 +1,10 @@
-"""The interface of a carrier: what brings blocks and state together and runs sweeps over them."""
+"""The interface of a carrier, which brings blocks and state together and sweeps them."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -30,13 +31,13 @@ class Work:
     options
         The checked configuration; its direction is "push".
     wanted
-        The direction that was asked for: "push", "pull" or "auto".
+        The requested direction: "push", "pull" or "auto".
     shares
-        Of 1024 arcs of those that accept, how many the last pull of a part looked at.
+        Of 1024 arcs of accepting vertices, the number that the last pull of a part visited.
     pulling
         The parts that pulled last.
     accepting
-        Who accepted a message of a lasting part when it was pulled last, and has arcs.
+        The vertices with arcs that accepted messages of a lasting part when it was last pulled.
     lasting
         Whether a proof that messages close vertices for good holds in all supersteps.
     forms
@@ -64,7 +65,7 @@ class Work:
 
 
 class Swept(NamedTuple):
-    """What came of a sweep: who is put out, sorted, and whether fields were written themselves."""
+    """The result of a sweep: its output, sorted, and whether it wrote to the fields directly."""
 
     output: Array
     direct: bool = False
@@ -72,7 +73,7 @@ class Swept(NamedTuple):
 
 
 class Resumed(NamedTuple):
-    """Where a run was left: its frontier, and whether and how it had ended."""
+    """The checkpoint of a run: its frontier, and whether and how it had ended."""
 
     frontier: Array | None
     ended: bool = False
@@ -80,11 +81,15 @@ class Resumed(NamedTuple):
 
 
 class Carrier(Protocol):
-    """Runs sweeps over the blocks of one graph, wherever these are."""
+    """Runs sweeps over the blocks of one graph, wherever they are stored."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where large arrays of runs may be kept; None for the system's temporary files."""
 
     @property
     def shares_state(self) -> bool:
-        """Whether all blocks are swept on one memory, so that each sees what others update."""
+        """Whether all blocks are swept in one memory, so that each sees the updates of others."""
 
     @property
     def vertices(self) -> Topology:
@@ -93,24 +98,24 @@ class Carrier(Protocol):
     def sweep(self, part: ArcPart, work: Work, frontier: Array | None) -> Swept:
         """Sweep the rows of a frontier (None for all).
 
-        The hidden fields of the part hold their neutral values at first, and what the blocks wrote
-        afterwards; the scalars that it reduces hold their totals.
+        The hidden fields of the part start with their neutral values; afterwards they hold what the
+        blocks wrote, and the reduced scalars hold their totals.
         """
 
     def check(self, part: ArcPart) -> None:
         """Raise ConfigError if a sweep is not possible on this carrier."""
 
     def begin(self, program: Program, work: Work) -> Resumed | None:
-        """Return where an earlier run of a program was left, with its state put back; or None."""
+        """Restore and return the checkpoint of an earlier run of a program, or None."""
 
     def settle(self, work: Work) -> None:
-        """Note that a vertex function has run: where there are several states, make them agree."""
+        """Called after a vertex function: make several states, if there are, agree."""
 
     def end(self, work: Work, resumed: Resumed) -> None:
-        """Note how a run ended."""
+        """Record how a run ended."""
 
     def superstep(self, number: int, work: Work, frontier: Array | None) -> None:
-        """Note that a superstep is complete: a carrier may keep what a later run resumes from."""
+        """Called after a superstep: a carrier may save a checkpoint."""
 
     def adjacency(self, direction: Direction) -> Adjacency:
         """Return all arcs of a direction, in memory."""
@@ -120,4 +125,4 @@ class Carrier(Protocol):
 
     @property
     def counters(self) -> dict[str, int]:
-        """What the carrier has done so far: bytes read, blocks swept, blocks skipped."""
+        """Statistics: bytes read, blocks swept, blocks skipped."""

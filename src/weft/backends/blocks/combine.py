@@ -1,4 +1,4 @@
-"""How partial results of two blocks are combined: hidden fields and scalars."""
+"""Combines partial results of two blocks: hidden fields and scalars."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _user(reduction: Reduction, a: Array, b: Array) -> Array:
 def merge(
     groups: tuple[Group, ...], fields: Mapping[str, Array], ids: Array, values: Mapping[str, Array]
 ) -> None:
-    """Combine the messages that one block sent to some vertices with what others sent there."""
+    """Combine the messages of one block to some vertices with those of other blocks."""
     for group in groups:
         first = group.names[0]
         held, came = fields[first], values[first]
@@ -64,6 +64,6 @@ def merge(
 
 
 def start_of_scalar(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
-    """Return what the total of a scalar starts from."""
+    """Return the initial value of a scalar's total."""
     wide = total_dtype(reduction, dtype)
     return np.full(1, identity_of(reduction, wide), wide)[0]

@@ -26,7 +26,7 @@ _options: dict[RunOptions, RunOptions] = {}
 
 
 def plain_options(request: Request) -> RunOptions:
-    """Return options without what has no meaning over blocks."""
+    """Return options without those that do not apply to blocks."""
     asked, schedule = request.options.config, request.options.schedule
     off = asked.passes_off
     if request.topology.device.streams:  # degrees are those of the whole graph, rows are not there
@@ -40,7 +40,7 @@ def plain_options(request: Request) -> RunOptions:
 
 
 class Loop:
-    """One request being carried out on a carrier."""
+    """The execution of one request on a carrier."""
 
     def __init__(self, request: Request, staged: Staged, carrier: Carrier) -> None:
         self.request, self.staged, self.carrier = request, staged, carrier
@@ -51,15 +51,16 @@ class Loop:
             scalars[name] = np.zeros(1, np.int64)
         self.xp = request.topology.xp
         hidden = self._hidden(staged)
-        data = replace(request.data, fields={**request.data.fields, **hidden}, scalars=scalars)
+        fields = {**request.data.fields, **hidden}
+        data = replace(request.data, fields=fields, scalars=scalars, known_edges=frozenset())
         wanted = wanted_direction(request.options.config)
-        # A write-once step on its own writes the next frontier alone, which accepts nothing then.
+        # A single write-once step only writes to the next frontier, which then accepts nothing.
         alone = len(self.program.steps) == 1 and not self.program.refill
         lasting = alone and self.program.mode == "iterate"
         self.work = Work(data, plain_options(request), wanted, lasting=lasting)
         self.trail: list[Array] = []
         self.records: list[tuple[int, int, int, bool]] = []
-        self._pulled = False  # whether a sweep of the present superstep pulled
+        self._pulled = False  # whether a sweep of the current superstep pulled
 
     def _hidden(self, staged: Staged) -> dict[str, Array]:
         """Return the hidden fields of all stages, with their neutral values."""
@@ -138,7 +139,7 @@ class Loop:
         return Outcome(self.taken, converged, frontier, self.trail)
 
     def _report(self) -> None:
-        """Tell a profile about the supersteps."""
+        """Report the supersteps to a profile."""
         if self.request.report is None:
             return
         count = len(self.records)
@@ -179,7 +180,7 @@ class Loop:
         if how == "changed":
             return output
         parts = [self.carrier.sweep(part, self.work, output)[0] for part in self.staged.wakes]
-        return union(parts, self.request.topology.index_dtype, self.n)
+        return union(parts, self.request.topology.index_dtype, self.n, self.xp)
 
     def _run(self, role: str, frontier: Members) -> Members:
         for stage in self.staged.stages[role]:

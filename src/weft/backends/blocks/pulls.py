@@ -1,8 +1,8 @@
-"""When a sweep of an edge function pulls, and along which blocks.
+"""Decides when a sweep of an edge function pulls, and along which blocks.
 
-The rule is that of sweeps in memory, with one term more: arcs that have to be read first cost as
-much as arcs that are looked at. A push reads the blocks that hold a vertex of the frontier, a pull
-those that hold one that accepts a message.
+The rule is that of sweeps in memory, with one more term: arcs that must be read from disk cost as
+much as arcs that are visited. A push reads the blocks with a vertex of the frontier, a pull those
+with a vertex that accepts messages.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from weft.ir.request import Request, RunOptions, Start
 
 Array = np.ndarray[Any, Any]
 
-FIRST_SHARE = 100  # of 1024 arcs, that a first pull is taken to look at
-COMBINED = 3  # what a pushed message costs that is combined in an inbox
+FIRST_SHARE = 100  # of 1024 arcs, the assumed number that a first pull visits
+COMBINED = 3  # the cost of a pushed message that is combined in an inbox
 
 
 class Blocks(Protocol):
-    """What the rule asks of a carrier."""
+    """The queries of the rule to a carrier."""
 
     space: BlockSpace
     manifest: Manifest
@@ -44,11 +44,11 @@ class PullPlan:
     """A sweep that pulls."""
 
     run: BlockRun
-    rows: dict[int, Array | None]  # of those who accept and have arcs, by block; None for all
-    reach: int  # arcs of all who accept
+    rows: dict[int, Array | None]  # of accepting vertices with arcs, by block; None for all
+    reach: int  # arcs of all accepting vertices
 
     def learn(self, part: ArcPart, work: Work) -> None:
-        """Keep what share of the arcs was looked at."""
+        """Record the share of arcs that was visited."""
         work.pulling.add(part)
         if self.run.exits_early and self.run.looked:
             work.shares[part] = max(1, min(1024, self.run.looked * 1024 // max(1, self.reach)))
@@ -57,7 +57,7 @@ class PullPlan:
 def plan_pull(
     carrier: Blocks, part: ArcPart, work: Work, frontier: Array | None
 ) -> PullPlan | None:
-    """Return how a sweep pulls, or None if it had better push."""
+    """Return how a sweep pulls, or None if it should push."""
     space, manifest = carrier.space, carrier.manifest
     if not carrier.pulls or not part.pulled or work.wanted == "push":
         return None
@@ -84,11 +84,11 @@ def plan_pull(
 
 
 def _accepting(carrier: Blocks, part: ArcPart, work: Work) -> tuple[dict[int, Array | None], int]:
-    """Return the rows of those who accept and have arcs, by block, and how many arcs they have."""
+    """Return the rows of accepting vertices with arcs, by block, and the number of their arcs."""
     space, manifest = carrier.space, carrier.manifest
     accepting = None
     if part.accepts is not None:
-        known = work.accepting.get(part)  # who does not accept by now never will again
+        known = work.accepting.get(part)  # vertices that do not accept now never will again
         accepting = at_vertices(part.accepts, space.vertices, work, known)
     if accepting is None:
         return dict.fromkeys(range(manifest.num_blocks)), manifest.num_arcs
@@ -107,7 +107,7 @@ def _by_block(vertices: Array, manifest: Manifest) -> dict[int, Array | None]:
 
 
 def _push_cost(carrier: Blocks, part: ArcPart, frontier: Array | None) -> int:
-    """Return the arcs that a push looks at, weighted, and those that it reads."""
+    """Return the weighted number of arcs that a push visits, and of those that it reads."""
     (way,) = part.ways
     manifest, space = carrier.manifest, carrier.space
     size, edges = manifest.num_vertices, manifest.num_arcs
@@ -123,7 +123,7 @@ def _push_cost(carrier: Blocks, part: ArcPart, frontier: Array | None) -> int:
 def run_of(
     space: Any, part: ArcPart, work: Work, options: RunOptions, frontier: Array | None
 ) -> BlockRun:
-    """Return the sweep of the direct form where its proof holds, else of the other one."""
+    """Return the sweep of the direct form if its proof holds, else of the general one."""
     start = Start(frontier=frontier)
 
     def requested(program: Program) -> Request:

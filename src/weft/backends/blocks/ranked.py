@@ -1,9 +1,9 @@
-"""The carrier of several processes: each sweeps its own blocks, all gather what the others wrote.
+"""The carrier of several processes: each sweeps its own blocks, and all gather the results.
 
-Every process has the state of all vertices, and runs vertex functions on all of it. What blocks
-wrote is gathered in the order of ranks and applied in that order by all, so that the states stay
-equal bit for bit. Scalars that a vertex function reduces may differ in their last digits from
-process to process; those of rank 0 count.
+Every process has the state of all vertices, and runs vertex functions on all of it. The writes of
+blocks are gathered in the order of ranks and applied in that order by all, so the states stay
+bit-identical. Scalars that a vertex function reduces may differ in their last digits from process
+to process; those of rank 0 count.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, merge
-from weft.backends.blocks.refusals import refuse
 from weft.backends.blocks.stages import ArcPart
 from weft.backends.blocks.streamed import StreamedCarrier, union
 from weft.blocks.exchange import Exchange
@@ -49,7 +48,7 @@ class RankedCarrier:
 
     def __init__(self, inner: StreamedCarrier, exchange: Exchange) -> None:
         self.inner, self.exchange = inner, exchange
-        self.manifest, self.space = inner.manifest, inner.space
+        self.manifest, self.space, self.folder = inner.manifest, inner.space, inner.folder
         shares = shares_of(inner.manifest, exchange.size)
         inner.own, inner.pulls = shares[exchange.rank], False
         cuts = inner.manifest.cuts
@@ -62,16 +61,12 @@ class RankedCarrier:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What the blocks of this process took, and the bytes passed on."""
+        """Statistics of this process's blocks, and the bytes exchanged."""
         return {**self.inner.counters, "bytes_sent": self.exchange.bytes_sent}
 
     def check(self, part: ArcPart) -> None:
-        """Refuse common neighbours: their rows lie with different processes."""
-        if part.pairs:
-            raise refuse(
-                part.step, "weft.common looks at rows that lie with different processes",
-                "Open the graph without exchange=, which reads both blocks.",
-            )  # fmt: skip
+        """Refuse what one process alone could not do; all blocks are within reach of each."""
+        self.inner.check(part)
 
     def begin(self, program: Program, work: Work) -> Resumed | None:
         """Return None: a run that is killed begins again."""
@@ -84,7 +79,7 @@ class RankedCarrier:
         """Keep nothing."""
 
     def settle(self, work: Work) -> None:
-        """Take the scalars of rank 0."""
+        """Set the scalars to those of rank 0."""
         held = list(work.data.scalars.values())
         own = np.concatenate([value.view(np.uint8).reshape(-1) for value in held])
         told, place = self.exchange.gather(own)[0], 0
@@ -119,7 +114,7 @@ class RankedCarrier:
         return swept
 
     def _share_rows(self, part: ArcPart, work: Work, frontier: Any) -> None:
-        """Gather what each process stored for its rows, which all know."""
+        """Gather the values that each process stored for its rows."""
         rows: list[Any] = [slice(*own) for own in self._rows]
         if frontier is not None:
             xp = self.vertices.xp
@@ -134,7 +129,7 @@ class RankedCarrier:
                 field[chosen] = values
 
     def _share_messages(self, part: ArcPart, work: Work, swept: Swept) -> Swept:
-        """Gather who got messages and what these were, and combine them in the order of ranks."""
+        """Gather receivers and messages, and combine them in the order of ranks."""
         fields, output = work.data.fields, swept.output
         direct = part.direct if swept.direct else None
         names = direct.steps[0].into if direct is not None else part.step.into
@@ -150,5 +145,5 @@ class RankedCarrier:
             else:
                 for name, value in told.items():
                     fields[name][came] = value
-        found = union(ids, self.space.dtype, self.manifest.num_vertices)
+        found = union(ids, self.space.dtype, self.manifest.num_vertices, self.vertices.xp)
         return Swept(found, swept.direct)

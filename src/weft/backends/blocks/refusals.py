@@ -1,4 +1,4 @@
-"""What a program may not do on a partitioned graph, found before anything runs."""
+"""Finds operations that are impossible on a partitioned graph, before anything runs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ def refuse(step: Step, reason: str, remedy: str) -> ConfigError:
 
 
 def updates_in_place(step: Step) -> bool:
-    """Whether a step does nothing but update fields by .at(i), in any order, and reads them so.
+    """Whether a step only updates and reads fields by .at(i), in any order.
 
-    Where all blocks share the memory of the state, such steps are swept block after block as they
-    are. A vertex function may look at the neighbours of v itself.
+    If all blocks share the memory of the state, such steps are swept block by block unchanged. A
+    vertex function may read the neighbours of v itself.
     """
     body = block_facts(step.body)
+    if body.edge_read or body.edge_written:
+        return False
     if not step.order_free or step.active is not None or not body.live_written:
         return False
     if step.kind == "vertex":
@@ -55,7 +57,7 @@ def _own(value: Value) -> bool:
 def check_program(program: Program, shared: bool) -> None:
     """Raise ConfigError unless all steps of a program can run over blocks.
 
-    `shared` says that all blocks share the memory of the state.
+    `shared` means that all blocks share the memory of the state.
     """
     if program.wide or program.renew:
         raise refuse(
@@ -86,11 +88,8 @@ def _check_step(step: Step, shared: bool) -> None:
         if op in facts.ops and not (in_place and op == "neighbor"):
             raise refuse(step, f"{name} looks at the rows of other vertices", _GATHER)
     if facts.edge_read or facts.edge_written:
-        raise refuse(
-            step, "it uses edge state, which has a value for every arc",
-            "Keep a field on the vertices.",
-        )  # fmt: skip
-    for load, name in (("edge_id", "e.id"), ("rank", "e.rank"), ("reverse", "e.reverse")):
+        _check_edge_state(step, shared)
+    for load, name in (("edge_id", "e.id"), ("rank", "e.rank")):
         if any(found.split(".")[0] == load for found in facts.loads):
             raise refuse(
                 step, f"{name} numbers the arcs of the whole graph", "Use an edge column instead."
@@ -99,6 +98,19 @@ def _check_step(step: Step, shared: bool) -> None:
         _check_edge(step, facts, in_place)
     else:
         _check_vertex(step)
+
+
+def _check_edge_state(step: Step, shared: bool) -> None:
+    if not shared:
+        raise refuse(
+            step, "it uses edge state, whose values lie with the arcs on other machines",
+            "Open the graph on one machine (weft.open), or keep a field on the vertices.",
+        )  # fmt: skip
+    if step.kind != "edge" or step.along != "out":
+        raise refuse(
+            step, "it reads edge state against the order in which arcs are stored",
+            "Use it in an edge function along the arcs (along='out').",
+        )  # fmt: skip
 
 
 def _check_edge(step: Step, facts: Facts, in_place: bool) -> None:
@@ -145,7 +157,7 @@ def _check_vertex(step: Step) -> None:
 
 
 def _check_fold(before: Step, step: Step) -> None:
-    """Refuse folds whose functions see something else when a barrier lies between them."""
+    """Reject folds whose functions would see other values with a barrier between them."""
     facts = facts_of(step)
     gathers = bool(facts.gathers or facts_of(before).gathers)
     if step.kind == before.kind == "vertex" and not gathers and not facts.live:

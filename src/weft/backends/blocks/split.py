@@ -11,6 +11,7 @@ import numpy as np
 from weft.backends.blocks.refusals import check_program, updates_in_place
 from weft.backends.blocks.stages import (
     ArcPart,
+    EdgeUse,
     Group,
     Kind,
     Source,
@@ -42,8 +43,8 @@ _GATHERS = ("gather", "gather_by")
 def split(program: Program, shared: bool = False) -> Staged:
     """Return a program as stages.
 
-    `shared` says that all blocks share the memory of the state, so that updates by .at(i) that may
-    come in any order are seen by all.
+    `shared` means that all blocks share the memory of the state, so that all see order-free updates
+    by .at(i).
 
     Raises
     ------
@@ -77,7 +78,7 @@ def _line(stage: Stage) -> str:
 def _stages(steps: tuple[Step, ...], program: Program, role: str, shared: bool) -> list[Stage]:
     stages: list[Stage] = []
     for number, step in enumerate(steps):
-        tag = f"{role}{number}"  # hidden fields of two stages differ in what they hold
+        tag = f"{role}{number}"  # hidden fields of two stages hold different values
         if shared and updates_in_place(step):
             stages.append(_live_stage(step, program))
         elif step.kind == "edge":
@@ -95,6 +96,7 @@ def _stages(steps: tuple[Step, ...], program: Program, role: str, shared: bool) 
 
 def _program(program: Program, step: Step, hidden: dict[str, Kind]) -> Program:
     """Return a program that runs one step once."""
+    step.shrinks = False  # a single run has no rounds
     made = Program((step,), with_hidden(program.signature, hidden), "run")
     load_supersteps(made)
     return made
@@ -122,6 +124,10 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
         _look_at_some(arcs)
     facts = facts_of(step)
     reads = facts.far | facts.near | facts.live | {f"old.{name}" for name in facts.old}
+    edges = None
+    if facts.edge_read or facts.edge_written:
+        read, written = frozenset(facts.edge_read), frozenset(facts.edge_written)
+        edges = EdgeUse(read, written, "reverse" in facts.loads)
     part = ArcPart(
         program=_program(program, arcs, shapes),
         ways=(step.along,),
@@ -130,7 +136,8 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
         reads=frozenset(reads),
         scalars=tuple(scalar_reductions([step])),
         pairs=pairs,
-        pulled=not pairs,
+        pulled=not pairs and edges is None,
+        edges=edges,
         accepts=_accepts(step, program, shapes),
     )
     if write_once_proof(step):
@@ -143,7 +150,7 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
 
 
 def _live_stage(step: Step, program: Program) -> Stage:
-    """Return a step that is swept as it is: its updates are seen at once."""
+    """Return a step that is swept unchanged: its updates are visible at once."""
     own = replace(copy.deepcopy(step), everywhere=False, folded=False, priority=None)
     facts = facts_of(step)
     part = ArcPart(
@@ -156,7 +163,7 @@ def _live_stage(step: Step, program: Program) -> Stage:
 
 
 def _neutral(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
-    """Return what an inbox starts from, which changes no message where that is possible."""
+    """Return the initial value of an inbox, one that changes no message if possible."""
     if reduction.name in ("argmin", "argmax"):
         return identity_of(reduction, dtype)
     if reduction.name == "any":
@@ -188,7 +195,7 @@ def _always() -> Block:
 
 
 def _accepts(step: Step, program: Program, hidden: dict[str, Kind]) -> Program | None:
-    """Return the program whose output is who accepts a message."""
+    """Return the program whose output is the accepting vertices."""
     if step.accept is None:
         return None
     block = copy.deepcopy(step.accept)
@@ -198,7 +205,7 @@ def _accepts(step: Step, program: Program, hidden: dict[str, Kind]) -> Program |
 
 
 def _look_at_some(step: Step) -> None:
-    """Let an edge step accept only targets whose rows are in memory."""
+    """Restrict an edge step to targets whose rows are in memory."""
     block = step.accept or _always()
     body = block.body
     row = Value("load", (), ("id", "v"), INT64, weak=True)
@@ -256,7 +263,7 @@ _ELEMENTWISE = {
 def _combined(
     block: Block, reduction: Reduction, olds: list[Value], news: list[Value]
 ) -> list[Value]:
-    """Return what fields hold after messages: old ⊕ new, or the winner of a selection."""
+    """Return the values of fields after messages: old ⊕ new, or the winner of a selection."""
     name = reduction.name
     if name == "any":
         return news
@@ -325,7 +332,7 @@ def _vertex_stage(step: Step, program: Program, tag: str) -> Stage:
 
 
 def _store_gathered(step: Step, tag: str) -> tuple[dict[tuple[int, int], str], dict[str, Kind]]:
-    """Let a vertex step store what it gathers and do nothing else; return the names of fields."""
+    """Reduce a vertex step to storing its gathers; return the names of the fields."""
     body = step.body
     gathers = [value for value in body.body if value.op in _GATHERS]
     numbers = {id(value): number for number, value in enumerate(gathers)}
@@ -343,7 +350,7 @@ def _store_gathered(step: Step, tag: str) -> tuple[dict[tuple[int, int], str], d
                 name = names[number, part] = f"gathered.{tag}.{number}.{part}"
                 kinds[name] = value.dtype, value.shape
                 stored = value
-                if value.weak:  # a field has a dtype of its own
+                if value.weak:  # a field is never weak
                     stored = Value("cast", (value,), None, value.dtype, value.shape)
                     stores.append(stored)
                 stores.append(Value("store", (stored,), name, value.dtype, value.shape))
@@ -381,13 +388,13 @@ def _hoisted(program: Program, step: Step, kinds: dict[str, Kind], tag: str) -> 
 
 
 def _woken_ways(step: Step) -> tuple[str, ...]:
-    """Return the directions in which those that gather from a changed vertex lie."""
+    """Return the directions towards vertices that gather from a changed one."""
     gathered = {value.attr[0] for value in step.body.body if value.op in _GATHERS} or {"in"}
     ways = {"out"} if gathered & {"in", "both"} else set()
     return tuple(sorted(ways | ({"in"} if gathered & {"out", "both"} else set())))
 
 
 def _wake_part(program: Program, way: str) -> ArcPart:
-    """Return the sweep whose output is whoever an arc of the frontier leads to."""
+    """Return the sweep whose output is the targets of the frontier's arcs."""
     step = Step("edge", "wake", Block(), active=_always(), along=way)
     return ArcPart(program=_program(program, step, {}), ways=(way,))

@@ -1,8 +1,8 @@
-"""A program as stages, each cut into a part that needs arcs and a part that does not.
+"""A program as stages, each split into a part that needs arcs and a part that does not.
 
-Blocks are swept one after another, or far apart, so a sweep must not see what another block wrote.
-The part of a step that needs arcs therefore reads the state as it is and writes to hidden fields
-only. Once all blocks are done, a vertex function without arcs does the rest:
+Blocks are swept one after another, or on different machines, so a sweep must not see the writes of
+another block. The part of a step that needs arcs therefore reads the current state and only writes
+to hidden fields. Once all blocks are done, a vertex function without arcs does the rest:
 
 edge step      arcs: messages are combined into an *inbox* for each field
                then: at every vertex that got a message, the field is combined with its inbox
@@ -29,10 +29,19 @@ SUPERSTEP = "superstep__"  # a scalar that holds the number of the superstep
 
 @dataclass(frozen=True)
 class Group:
-    """Hidden fields that are combined together, and how: those of one selecting monoid are one."""
+    """Hidden fields that are combined together, and how; a selecting monoid forms one group."""
 
     reduction: Reduction
     names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EdgeUse:
+    """The fields of edge state that a step reads and writes, and whether those of opposite arcs."""
+
+    read: frozenset[str]
+    written: frozenset[str]
+    reverse: bool
 
 
 @dataclass(eq=False)
@@ -46,12 +55,12 @@ class ArcPart:
     ways
         The directions whose blocks it needs.
     groups
-        How what two blocks wrote to hidden fields of one vertex is combined. Empty for gathers,
+        How the writes of two blocks to hidden fields of one vertex are combined. Empty for gathers,
         whose rows belong to one block each.
     hidden
         The hidden fields, with the value that each starts from.
     sources
-        Further hidden fields, which it reads and something before it has filled.
+        Further hidden fields that it reads, filled earlier.
     reads
         The fields that it reads.
     scalars
@@ -59,11 +68,13 @@ class ArcPart:
     pairs
         Whether it looks at common neighbours, and so needs two blocks of rows at a time.
     direct
-        A form of the program that writes to the fields themselves, where the step is write-once.
+        A form of the program that writes to the fields directly, if the step is write-once.
     accepts
-        A vertex program whose output are the vertices that accept a message; None for all.
+        A vertex program that outputs the accepting vertices; None for all.
     pulled
         Whether the program may also pull: along the rows of those that accept.
+    edges
+        How it uses edge state; None if it does not.
     """
 
     program: Program
@@ -77,6 +88,7 @@ class ArcPart:
     direct: Program | None = None
     accepts: Program | None = None
     pulled: bool = False
+    edges: EdgeUse | None = None
 
     @property
     def pull_way(self) -> str:
@@ -91,7 +103,7 @@ class ArcPart:
 
 @dataclass(eq=False)
 class Stage:
-    """One step: what runs before its arcs are swept, the sweep, and what runs after it."""
+    """One step: the programs before its sweep over arcs, the sweep, and the programs after it."""
 
     step: Step  # as it was traced
     before: Program | None = None  # fills hidden fields at all vertices
@@ -101,7 +113,7 @@ class Stage:
 
 @dataclass
 class Source:
-    """What stands for generated code in reports."""
+    """Stands in for generated code in reports."""
 
     source: str
 
@@ -113,7 +125,7 @@ class Staged:
     program: Program
     stages: dict[str, list[Stage]]
     rendered: Source
-    wakes: list[ArcPart]  # what wakes those that gather from changed vertices
+    wakes: list[ArcPart]  # the sweep that wakes gatherers of changed vertices
     sweeps: tuple[Any, ...] = ()
     fired: tuple[str, ...] = ("arc_parts",)
 
@@ -126,7 +138,7 @@ def with_hidden(signature: Signature, hidden: dict[str, Kind]) -> Signature:
 
 
 def load_supersteps(program: Program) -> None:
-    """Let all blocks read the number of the superstep from a scalar: a single run has none."""
+    """Make all blocks read the superstep number from a scalar, since single runs have none."""
     for step in program.steps:
         hoisted = [block for _, block in step.hoisted]
         for block in (step.body, step.accept, step.active, *hoisted):

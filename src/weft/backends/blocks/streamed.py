@@ -1,8 +1,7 @@
 """The streamed carrier: vertex state in memory, blocks read from disk while kernels run.
 
-Blocks that hold no row of the frontier are skipped. As many blocks as the memory has room for stay
-there for the next superstep; of the others a thread reads the next one while the present one is
-swept.
+Blocks without a row of the frontier are skipped. As many blocks as fit into memory stay there for
+the next superstep; a thread reads the next of the others while the current one is swept.
 """
 
 from __future__ import annotations
@@ -14,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import bytes_text, module_of
+from weft.arrays.device import bytes_text
+from weft.backends.blocks.arc_state import ArcState, opposite_arcs
 from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, start_of_scalar
 from weft.backends.blocks.kernels import BlockRun, BlockSpace
 from weft.backends.blocks.pulls import PullPlan, plan_pull, run_of
+from weft.backends.blocks.refusals import refuse
 from weft.backends.blocks.stages import ArcPart
 from weft.blocks.block_file import Block, BlockReader
 from weft.blocks.manifest import Manifest
@@ -30,8 +31,8 @@ from weft.topology.topology import Adjacency, Direction, Topology
 
 Array = np.ndarray[Any, Any]
 
-DENSE = 64  # a set of more than one vertex in so many is marked in an array, not sorted
-ARCS_OF_A_READ = 1 << 12  # arcs that could be read in the time that a read of a few takes
+DENSE = 64  # sets of more than one vertex in this many are marked in an array, not sorted
+ARCS_OF_A_READ = 1 << 12  # number of arcs read in the latency of one read
 AHEAD = 1  # blocks that are read before they are needed
 
 
@@ -41,13 +42,13 @@ class StreamedCarrier:
     Parameters
     ----------
     folder
-        Where the block files are.
+        The folder of the block files.
     manifest
         The graph.
     degrees
         The degrees of its vertices by direction.
     memory
-        Bytes that blocks may take in memory at a time.
+        The limit of memory for blocks, in bytes.
     """
 
     shares_state = True
@@ -61,6 +62,7 @@ class StreamedCarrier:
         self.space: Any = self._space(degrees)
         self.reader = self._reader()
         self._held: dict[tuple[str, int], Block] = {}
+        self._opposite: Array | None = None
         self._room = memory - self._in_flight()
         self._swept = self._skipped = 0
         if self._room < 0:
@@ -80,7 +82,7 @@ class StreamedCarrier:
         return BlockReader(self.folder)
 
     def _in_flight(self) -> int:
-        """Return the bytes of the blocks that are swept or read at a time."""
+        """Return the bytes of the blocks that are swept or read concurrently."""
         largest = sum(
             max((entry.bytes for entry in entries), default=0)
             for entries in self.manifest.blocks.values()
@@ -101,7 +103,12 @@ class StreamedCarrier:
         }  # fmt: skip
 
     def check(self, part: ArcPart) -> None:
-        """Refuse nothing: all blocks are within reach."""
+        """Refuse opposite arcs where there may be none: all blocks are within reach."""
+        if part.edges is not None and part.edges.reverse and self.manifest.directed:
+            raise refuse(
+                part.step, "e.reverse needs an opposite arc for every arc, and the graph is "
+                "directed", "Partition the edges as undirected ones (--undirected).",
+            )  # fmt: skip
 
     def begin(self, program: Program, work: Work) -> Resumed | None:
         """Return None: a run that is killed begins again."""
@@ -131,6 +138,7 @@ class StreamedCarrier:
         numbers = [number for number in self.own if members[number].size]
         self._count(len(numbers))
         run = run_of(self.space, part, work, work.options, frontier)
+        arcs = None if part.edges is None else ArcState(part.edges, work.data.edge_fields, self)
         totals = _Totals(part, work.data.scalars)
         found: list[Array] = []
         if part.pairs:
@@ -140,14 +148,18 @@ class StreamedCarrier:
             some = dict(enumerate(members)) if frontier is not None else {}
             for number, blocks in self._blocks(numbers, part.ways, some):
                 held = {way: [block] for way, block in blocks.items()}
+                local = None if arcs is None else arcs.of(number)
                 totals.begin()
-                found.append(run.block(members[number], held))
+                found.append(run.block(members[number], held, local))
                 totals.end()
+                if arcs is not None and local is not None:
+                    arcs.put(number, local)
                 self._recycle(number, blocks)
         run.end()
         totals.publish()
         direct = run.request.program is part.direct
-        return Swept(union(found, self.space.dtype, self.manifest.num_vertices), direct)
+        xp, n = self.vertices.xp, self.manifest.num_vertices
+        return Swept(union(found, self.space.dtype, n, xp), direct)
 
     def _pull(self, part: ArcPart, work: Work, plan: PullPlan) -> Swept:
         """Pull along the rows of blocks in which a vertex accepts."""
@@ -170,7 +182,7 @@ class StreamedCarrier:
         )
 
     def unread(self, way: str, rows: Mapping[int, Array | None]) -> int:
-        """Return how many arcs would have to be read for some rows of blocks, None for all."""
+        """Return the number of arcs to be read for some rows of blocks, None for all."""
         stored = self.space.stored_way(way)
         entries, degree = self.manifest.blocks[stored], self.space.degrees[stored]
         total = 0
@@ -199,9 +211,10 @@ class StreamedCarrier:
         return sum(entry.bytes for entry in entries) <= self.memory - self._in_flight()
 
     def _groups(self, numbers: Sequence[int], way: str) -> list[list[int]]:
-        """Return blocks in groups of as many as there is room for at a time.
+        """Return blocks in groups that fit into memory together.
 
-        Every group is met with all blocks, so that many are better than a few that stay for good.
+        Every group is combined with all blocks, so large groups are better than a few permanent
+        blocks.
         """
         entries = self.manifest.blocks[self.space.stored_way(way)]
         if not self._fits(way):
@@ -226,7 +239,7 @@ class StreamedCarrier:
         group: list[int],
         members: list[Array],
     ) -> Iterator[Array]:
-        """Sweep the rows of some blocks, with those of every block that targets may lie in."""
+        """Sweep the rows of some blocks together with every block that may contain targets."""
         (way,) = part.ways
         cuts, scalars = self.manifest.cuts, work.data.scalars
         keep, every = self._fits(way), range(self.manifest.num_blocks)
@@ -263,8 +276,8 @@ class StreamedCarrier:
     ) -> Iterator[tuple[int, dict[str, Block]]]:
         """Yield blocks, those in memory first, by the directions in which they are stored.
 
-        With `rows` only these may have their arcs; blocks that are to stay in memory are whole.
-        `keep` says whether they stay there if there is room.
+        With `rows`, only these need their arcs; blocks that stay in memory are complete. `keep`
+        states whether they stay if there is room.
         """
         stored = tuple(dict.fromkeys(self.space.stored_way(way) for way in ways))
         there = [n for n in numbers if all((way, n) in self._held for way in stored)]
@@ -297,7 +310,7 @@ class StreamedCarrier:
             yield number, blocks
 
     def _keep(self, number: int, blocks: dict[str, Block]) -> None:
-        """Keep a block in memory: a scan that comes round finds the first ones."""
+        """Keep a block in memory: a cyclic scan profits most from keeping the first ones."""
         for way, block in blocks.items():
             if (way, number) not in self._held:
                 self._held[way, number] = block
@@ -309,7 +322,7 @@ class StreamedCarrier:
         """Return all arcs of a direction, in memory."""
         offsets = np.zeros(self.manifest.num_vertices + 1, np.int64)
         parts = []
-        for block in self._all(direction):
+        for block in self.all_blocks(direction):
             lengths = np.diff(block.offsets.astype(np.int64))
             offsets[block.first + 1 : block.first + 1 + lengths.size] = lengths
             parts.append(block.targets.copy())
@@ -322,7 +335,7 @@ class StreamedCarrier:
         way: Direction = self.space.topology.primary_direction
         kind = self.manifest.columns[name]
         parts = [np.zeros((0, *kind.shape), kind.dtype)]
-        for block in self._all(way):
+        for block in self.all_blocks(way):
             kept: Any = slice(None)
             if not self.manifest.directed:
                 lengths: Array = np.diff(block.offsets.astype(np.int64))
@@ -331,7 +344,14 @@ class StreamedCarrier:
             parts.append(block.columns[name][kept].copy())
         return np.concatenate(parts)
 
-    def _all(self, way: str) -> Iterator[Block]:
+    def opposite_arcs(self) -> Array:
+        """Return the opposite arc of each canonical arc; they are found once."""
+        if self._opposite is None:
+            self._opposite = opposite_arcs(self)
+        return self._opposite
+
+    def all_blocks(self, way: str) -> Iterator[Block]:
+        """Yield all blocks of a direction in order."""
         needs = [Need(number, (way,)) for number in range(self.manifest.num_blocks)]
         for _, blocks in blocks_ahead(self.reader, self.manifest, needs):
             yield blocks[way]
@@ -348,12 +368,12 @@ class _Totals:
         }
 
     def begin(self) -> None:
-        """Let a block read what the sweep began with."""
+        """Give a block the initial values of the sweep."""
         for name, value in self.began.items():
             self.scalars[name][...] = value
 
     def end(self) -> None:
-        """Take in what a block reduced."""
+        """Combine the reduced scalars of a block."""
         for name, reduction, _ in self.reduced:
             self.totals[name] = combined(reduction, self.totals[name], self.scalars[name][0])
 
@@ -363,10 +383,12 @@ class _Totals:
             self.scalars[name][0] = total
 
 
-def union(parts: list[Array], dtype: Any, n: int) -> Array:
-    """Return the distinct members, sorted, of sorted arrays of numbers below n."""
+def union(parts: list[Array], dtype: Any, n: int, xp: Any = np) -> Array:
+    """Return the distinct members, sorted, of sorted arrays of numbers below n.
+
+    All are arrays of the module `xp`, the result too.
+    """
     filled = [part for part in parts if part.size]
-    xp = module_of(parts[0]) if parts else np
     if len(filled) < 2:
         return filled[0] if filled else xp.zeros(0, dtype)
     if all(int(a[-1]) < int(b[0]) for a, b in itertools.pairwise(filled)):

@@ -72,7 +72,7 @@ class CpuBackend:
         return None
 
     def compile_seconds(self, request: Request) -> float:
-        """Return what compiling usually takes; 0 for a kernel that is cached."""
+        """Return the usual seconds of compiling; 0 for a cached kernel."""
         source = self.prove(request, self.compile(request))[0].rendered.source
         return 0.0 if is_cached(source, "weft") else COMPILE_S
 
@@ -93,12 +93,12 @@ class CpuBackend:
         return workspace.held_bytes(topology)
 
     def fill(self, device: Device, starts: Sequence[Start]) -> None:
-        """Write the first values of new fields."""
+        """Write the initial values of new fields."""
         for start in starts:
             fill(*start)
 
     def carry(self, device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None:
-        """Copy what the first array of each pair has at some places to the second one."""
+        """Copy elements at some indices from the first array of each pair to the second."""
         for source, target in pairs:
             source.take(places, axis=0, out=target, mode="clip")
 

@@ -65,7 +65,7 @@ class CudaBackend:
         return default_schedule(Shape(topology.num_vertices, m, m, 0.0), side, ordered=ordered)
 
     def compile_ahead(self, device: Device) -> Any:
-        """Return what compiles requests in the background."""
+        """Return a background compiler of requests."""
         from weft.backends.cuda.host.compile_ahead import Ahead
 
         return Ahead(device.kind, device.index)
@@ -99,7 +99,7 @@ class CudaBackend:
             initial_fields.fill_fields(device, starts)
 
     def carry(self, device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None:
-        """Copy what the first array of each pair has at some places to the second one."""
+        """Copy elements at some indices from the first array of each pair to the second."""
         together: list[tuple[Any, Any]] = []
         if not device.on_host and pairs:
             can_carry = reorder_fields.can_carry

@@ -59,6 +59,8 @@ class Scope:
     gather: Callable[[Value, Any], list[Any]] | None = None
     placed: Callable[[str, str], Any] | None = None  # the site of a computed vertex v
     emits: str = ""  # what a program that emits does, see `Program`
+    taken: str = ""  # the condition of a record, where a walk writes one at every step
+    filled: frozenset[int] = frozenset()  # the parts of records that are written after a walk
 
     def at(self, site: Any) -> Self:
         """Return the scope of an inner loop, whose loads mean what a site says."""

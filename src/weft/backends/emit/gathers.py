@@ -1,4 +1,4 @@
-"""What every loop over messages shares: which message is whose, and what ends a row.
+"""Shared by all loops over messages: grouping of messages, and the end of a row.
 
 A running result has `take`, `end_slot` and `end_row`, and the renderer that it writes with.
 """
@@ -29,7 +29,7 @@ def stops_at_first(value: Value) -> bool:
 def running_results(
     value: Value, renderer: Any, deterministic: bool, one: Any, several: Any
 ) -> list[Any]:
-    """Return what holds the result of each group of a gather: `one`, for `weft.mode` `several`."""
+    """Return the running result of each group of a gather: `one`, or `several` for `weft.mode`."""
     direction, groups = value.attr
     found: list[Any] = []
     for reduction, kinds in split(groups, value.results):

@@ -1,4 +1,4 @@
-"""What loads mean at one place of generated code, as far as both languages agree."""
+"""The meaning of loads at one place of generated code, shared by both languages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Site(ABC):
         return self.args.use(kind, name), kind == "field"
 
     def place(self) -> str:
-        """Return where the columns of this arc lie: by slot, or by edge in an arc frontier."""
+        """Return the index of this arc's columns: by slot, or by edge in an arc frontier."""
         return self.edge() if self.direction == "edge" else self.slot
 
     def arc(self) -> str:

@@ -20,7 +20,7 @@ EXECUTOR: ContextVar[Callable[[Request], Outcome] | None] = ContextVar("EXECUTOR
 
 @dataclass
 class Source:
-    """What stands for generated code."""
+    """Stands in for generated code."""
 
     source: str = "# No code is generated: the interpreter executes the IR.\n"
 

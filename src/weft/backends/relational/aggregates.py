@@ -212,7 +212,7 @@ def most_frequent(
 
 
 def starts_of(writer: Writer, reduction: Reduction, kinds: Sequence[Any]) -> list[Parts]:
-    """Return what a gather holds before its first message."""
+    """Return the initial values of a gather."""
     from weft.ir.ops import payload_identity
 
     parts = []

@@ -32,7 +32,7 @@ _LONGEST = 300  # characters of an expression that is not made a column of its o
 
 @dataclass
 class Writer:
-    """What all relations of one query share."""
+    """The state shared by all relations of one query."""
 
     dialect: Dialect
     schema: Schema
@@ -81,7 +81,7 @@ def both(a: Cell | None, b: Cell | None) -> Cell | None:
 
 @dataclass
 class Effects:
-    """What a function does beside its results, with the condition for each."""
+    """The effects of a function, each with its condition."""
 
     reduced: list[tuple[str, Reduction, Cell, Cell | None]] = field(default_factory=list)
     scattered: list[tuple[str, str, Cell, Parts, Cell | None]] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Effects:
 
 
 class Scope:
-    """Where a block runs: its rows, what it computed so far, and what its loads mean.
+    """The context of a block: its rows, its values so far, and the meaning of its loads.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Scope:
         return [self.of(result) for result in block.results]
 
     def of(self, value: Value) -> Any:
-        """Return what a value is in these rows."""
+        """Return a value in these rows."""
         if value in self.values:
             return self.values[value]
         assert self.outer is not None
@@ -298,7 +298,7 @@ class Scope:
     # -- computed vertices
 
     def fail(self, test: str, cell: Cell, text: str) -> None:
-        """Note a fault where a condition on a cell holds and the function runs."""
+        """Record a fault where a condition on a cell holds and the function runs."""
         condition = both(both(self.guard, self.branch), Cell(test, cell.stage, False))
         assert condition is not None
         self.effects.faults.append((condition, self.writer.fault(text)))
@@ -550,7 +550,7 @@ def shaped(cells: Sequence[Cell], shape: tuple[int, ...]) -> Parts:
 
 
 def each(function: Callable[[Cell], Cell], parts: Any) -> Any:
-    """Return what a function makes of each cell of a value, or of each of several values."""
+    """Apply a function to each cell of a value, or of each of several values."""
     if isinstance(parts, list):
         return [each(function, part) for part in parts]
     return shaped([function(cell) for cell in parts.reshape(-1)], parts.shape)

@@ -28,7 +28,7 @@ class Stretch:
     Attributes
     ----------
     begins
-        It begins a fold, or stands alone: whoever comes after sees other vertices as they are now.
+        It starts a fold, or is a single step: later functions see other vertices as they are now.
     watched
         A later run of its fold sees other vertices as they were before this one.
     """

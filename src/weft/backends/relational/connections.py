@@ -39,7 +39,7 @@ def disconnect(device: Device) -> None:
 
 
 def _opened(con: Any) -> Any:
-    """Return what makes the engine of a connection, or None for anything else."""
+    """Return the constructor of a connection's engine, or None for other objects."""
     home = type(con).__module__.split(".")
     if home[:3] == ["ibis", "backends", "duckdb"]:
         return lambda: Engine(con.con)

@@ -73,7 +73,7 @@ class Engine:
         return not self.resumes
 
     def stay_in(self, directory: str | None) -> None:
-        """Keep tables in a directory, for an engine whose tables are files."""
+        """Store tables in a directory, for an engine whose tables are files."""
         if directory is not None:
             raise ConfigError(
                 f"directory={directory!r} is for Spark; {self.dialect.name} keeps tables in its "
@@ -187,7 +187,7 @@ class Engine:
 
     @contextmanager
     def direct_groups(self) -> Iterator[None]:
-        """Let DuckDB find the groups of small integers by their value while a run lasts.
+        """Make DuckDB index groups of small integers by value during a run.
 
         Its own limit of 12 bits is below the vertices of most graphs; hashing takes a quarter of
         a dense superstep. Each thread has a table of all possible groups; together they get at

@@ -105,7 +105,7 @@ def _index(scope: Scope, value: Value, args: list[Parts]) -> Parts:
 
 
 def _picked(scope: Scope, x: Parts, position: Cell) -> Parts:
-    """Return what stands at a position along the first axis."""
+    """Return the element at a position along the first axis."""
     place = _checked(scope, position, len(x))
     result = np.empty(x.shape[1:], object)
     for rest in np.ndindex(*x.shape[1:]):

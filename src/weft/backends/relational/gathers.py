@@ -119,7 +119,7 @@ def reduced(
     keys: tuple[Cell, Cell],
     order: str,
 ) -> list[Parts]:
-    """Return what the messages of all groups come to, joined to the outer rows.
+    """Return the reduced messages of all groups, joined to the outer rows.
 
     `keys` are the column of the inner rows that says where a message goes, and the column of the
     outer rows that it names.
@@ -248,7 +248,7 @@ def _entries(
     group: Group,
     groups: Any,
 ) -> list[Parts]:
-    """Return what the entries of a gather by key come to."""
+    """Return the reduced entries of a gather by key."""
     from weft.backends.relational.blocks import one
 
     writer, (near, key, number) = scope.writer, keys

@@ -1,4 +1,4 @@
-"""What tells a run from all others, so that one that was killed is recognised."""
+"""Identifies a run, so that an interrupted one is recognised."""
 
 from __future__ import annotations
 

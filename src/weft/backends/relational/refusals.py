@@ -7,7 +7,7 @@ from weft.ir.ops import Step
 
 
 class Refused(Exception):
-    """What a program does that has no form in SQL, and why; the caller knows the function."""
+    """An operation without a form in SQL, and the reason; the caller adds the function."""
 
     def __init__(self, what: str, why: str, remedy: str = "") -> None:
         super().__init__(what, why, remedy)

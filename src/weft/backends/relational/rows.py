@@ -24,7 +24,7 @@ class Cell:
 
 @dataclass
 class Stage:
-    """What a stage adds to the one before: columns, joins and a condition on rows."""
+    """The additions of a stage to the previous one: columns, joins and a condition on rows."""
 
     columns: list[tuple[str, str]] = field(default_factory=list)
     joins: list[str] = field(default_factory=list)

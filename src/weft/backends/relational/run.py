@@ -130,7 +130,7 @@ class Loop:
     # -- supersteps
 
     def values(self, frontier: Members, rows: str = "") -> dict[str, str]:
-        """Return what stands in the place of the marks of a query."""
+        """Return the values for the placeholders of a query."""
         dialect, data = self.engine.dialect, self.request.data
         values = {
             NOW: self.now, BEGIN: self.begin, ARCS: self.store.arcs, ARC_STATE: self.arc_state,
@@ -251,7 +251,7 @@ class Loop:
         self.keep_only(self.now, self.arc_state, frontier.table)
 
     def _note(self, frontier: Members) -> None:
-        """Note how far the run has come, and all its tables: none is dropped before that."""
+        """Record the progress of the run and all its tables, before any is dropped."""
         scalars = {name: [str(array.dtype), array.tobytes().hex()]
                    for name, array in self.request.data.scalars.items()}  # fmt: skip
         self.engine.note(self.run, {
@@ -261,7 +261,7 @@ class Loop:
         })  # fmt: skip
 
     def resume(self) -> Members | None:
-        """Go back to where a run that was killed had come; None if there is none."""
+        """Resume from the progress of an interrupted run; None if there is none."""
         facts = self.engine.noted(self.run) if self.run and not self.program.trail else None
         if facts is None:
             return None

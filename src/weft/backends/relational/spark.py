@@ -196,13 +196,13 @@ class SparkEngine(Engine):
 
     @property
     def directory(self) -> Path:
-        """Where the tables are; a temporary directory unless one was given."""
+        """The directory of the tables; a temporary one by default."""
         if not self._directory:
             self._directory = tempfile.mkdtemp(prefix="weft_")
         return Path(self._directory)
 
     def stay_in(self, directory: str | None) -> None:
-        """Keep tables in a directory."""
+        """Store tables in a directory."""
         if directory is not None:
             Path(directory).mkdir(parents=True, exist_ok=True)
             self._directory = str(directory)

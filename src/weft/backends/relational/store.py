@@ -51,7 +51,7 @@ class Store:
         return self._lists[near]
 
     def read(self, signature: Signature, column: Any) -> None:
-        """Do nothing: all columns lie in the table already."""
+        """Do nothing: the table already has all columns."""
 
 
 class Uploaded(Store):
@@ -65,7 +65,7 @@ class Uploaded(Store):
         self._write()
 
     def read(self, signature: Signature, column: Any) -> None:
-        """Put the edge columns of a program into the table, as they are now."""
+        """Write the current edge columns of a program to the table."""
         wanted = {name: column(name, "edge") for name, _, _ in signature.columns}
         if any(self._held.get(name) is not values for name, values in wanted.items()):
             self._held.update(wanted)

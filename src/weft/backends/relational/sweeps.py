@@ -110,7 +110,7 @@ def _loaded(block: Block) -> set[str]:
 
 
 class _Run:
-    """What runs of edge functions and of vertex functions have in common."""
+    """Base class of sweeps of edge functions and of vertex functions."""
 
     def __init__(self, writer: Writer, steps: Sequence[Step]) -> None:
         self.writer, self.steps, self.schema = writer, steps, writer.schema
@@ -118,7 +118,7 @@ class _Run:
         self.scatters: list[tuple[str, str, str]] = []  # table, query, field
 
     def begin(self, scope: Scope) -> dict[str, Parts]:
-        """Give a scope the fields of v as they are; return them."""
+        """Add the current fields of v to a scope; return them."""
         held = {name: scope.columns("s", f) for name, f in self.schema.fields.items()}
         scope.own = dict(held)
         return held
@@ -157,7 +157,7 @@ class _Run:
     def keep_old(
         self, scope: Scope, names: Sequence[str], before: dict[str, Parts], test: Cell | None = None
     ) -> None:
-        """Note the values before the step of the fields that it changed."""
+        """Record the earlier values of the fields that the step changed."""
         for name in names:
             if f"old.{name}" in self.schema.fields:
                 changed = both(test, self.differs(scope, [name], before, scope.own))

@@ -21,7 +21,7 @@ ARC_PARTS = ("src", "dst", "arc", "edge", "rank", "par")
 
 
 def scalar_mark(number: int) -> str:
-    """Return what stands for the value of a scalar."""
+    """Return the placeholder for the value of a scalar."""
     return f"@scalar_{number}@"
 
 
@@ -42,7 +42,7 @@ class Field:
 
 @dataclass
 class Schema:
-    """What the tables of a program hold.
+    """The contents of a program's tables.
 
     Attributes
     ----------
@@ -70,13 +70,13 @@ class Schema:
     degrees: tuple[str, ...] = ()
 
     def mark_of(self, scalar: str) -> str:
-        """Return what stands for a scalar in queries."""
+        """Return the placeholder of a scalar in queries."""
         return scalar_mark(list(self.scalars).index(scalar))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a sweep is carried out.
+    """The execution plan of a sweep.
 
     Attributes
     ----------

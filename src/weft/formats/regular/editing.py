@@ -1,9 +1,9 @@
 """Rows of regular degrees that follow a change of the arcs.
 
-Only vertices with other arcs than before have other rows: these are taken out of all pieces, cut
-anew from the arcs that are there now, and put where they belong, so that the result is what cutting
-all arcs would give. That moves an arc between pieces as a carry does when one is added to the
-degree as a binary number. All other rows are copied as they are.
+Only vertices with changed arcs have changed rows: these are removed from all pieces, cut again from
+the current arcs, and inserted, so that the result equals cutting all arcs. That moves an arc
+between pieces as a carry does when one is added to the degree as a binary number. All other rows
+are copied as they are.
 """
 
 from __future__ import annotations

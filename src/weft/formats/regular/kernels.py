@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def cut_compiled(offsets: Array, targets: Array, bits: int) -> list[Piece]:
-    """Return what `rows.cut` does."""
+    """Compute `rows.cut` in compiled code."""
     pieces = []
     for inside in (True, False):
         dtype = local_dtype(bits) if inside else targets.dtype
@@ -62,7 +62,7 @@ def _filled(
 
 
 def _in_shares(offsets: Array, work: Callable[[int, int], None]) -> None:
-    """Let threads work on shares of rows with equally many arcs."""
+    """Run threads on shares of rows with equally many arcs."""
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     n = offsets.size - 1
     shares = np.arange(1, workers) * int(offsets[-1]) // workers

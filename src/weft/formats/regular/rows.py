@@ -40,12 +40,12 @@ class Piece:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.vertices.size)
 
     @property
     def slots(self) -> int:
-        """How many arcs there are."""
+        """The number of arcs."""
         return self.rows << self.code
 
     def arcs(self, bits: int, xp: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""The typing rule of every op: which operands it takes and what its result is."""
+"""The typing rule of every op: its operands and its result."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _ARITIES = {
 
 
 class Complaint(Exception):
-    """What is wrong with an instruction."""
+    """An invalid instruction."""
 
 
 def demand(holds: bool, message: str) -> None:
-    """Complain unless a condition holds."""
+    """Raise `Complaint` unless a condition holds."""
     if not holds:
         raise Complaint(message)
 

@@ -1,4 +1,4 @@
-"""What a step reads and writes: the facts that passes and backends decide by."""
+"""What a step reads and writes: the facts on which passes and backends base decisions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weft.ir.ops import EFFECT, LIVE_READ, LIVE_WRITE, Block, Program, Step, Val
 
 @dataclass
 class Facts:
-    """Names of fields, columns and scalars by the way that a step uses them."""
+    """Names of fields, columns and scalars by how a step uses them."""
 
     far: set[str] = field(default_factory=set)  # fields read at u or w: of other vertices
     near: set[str] = field(default_factory=set)  # fields read at v
@@ -29,7 +29,7 @@ class Facts:
     ops: set[str] = field(default_factory=set)
 
     def add(self, block: Block) -> None:
-        """Take in the instructions of a block and of the blocks within."""
+        """Add the instructions of a block and of its inner blocks."""
         for value in block.walk():
             self.ops.add(value.op)
             attr = value.attr
@@ -106,9 +106,9 @@ def before_reads(active: Block | None) -> set[str]:
 
 
 def compared_live(step: Step) -> set[str]:
-    """Return the live fields of v whose values before a vertex function decide about its output.
+    """Return the live fields of v whose earlier values determine the output of a vertex function.
 
-    They are read when the function begins: its assignments are visible to other vertices at once.
+    They are read when the function starts: its assignments are immediately visible to others.
     """
     body = block_facts(step.body)
     if step.active is not None:
@@ -128,7 +128,7 @@ def is_pure(value: Value, live: set[str]) -> bool:
 
 
 def arcs_of_common(value: Value) -> set[str]:
-    """Return which arcs to a common neighbour a reduction looks at: ea, eb."""
+    """Return which arcs to a common neighbour a reduction reads: ea, eb."""
     loads = (inner.attr for block in value.blocks for inner in block.walk() if inner.op == "load")
     return {attr[1] for attr in loads if len(attr) > 1 and attr[1] in ("ea", "eb")}
 
@@ -142,6 +142,35 @@ def sends_alike(value: Value) -> bool:
         and block.results[0].dtype.kind in "iu"
         and all(inner.op == "const" or inner.op in ELEMENTWISE for inner in block.walk())
     )
+
+
+def only_emits(value: Value) -> bool:
+    """Whether nothing but the records of a reduction over common neighbours is asked for."""
+    return not value.attr and any(inner.op == "emit" for inner in value.blocks[0].walk())
+
+
+def emits_plainly(value: Value) -> bool:
+    """Whether every common neighbour has one record, of constants, ids and numbers made of them."""
+    body = value.blocks[0].body
+    records = [inner for inner in body if inner.op == "emit"]
+    return len(records) == 1 and all(
+        inner.op in ELEMENTWISE or inner.op in ("const", "cast", "emit")
+        or (inner.op == "load" and inner.attr[0] == "id")
+        for inner in body
+    )  # fmt: skip
+
+
+def without_neighbor(value: Value) -> list[Value]:
+    """Return what the block of a reduction over common neighbours computes alike for all of them.
+
+    It is meant for blocks of ids and elementwise operations (`emits_plainly`).
+    """
+    varying: set[int] = set()
+    for inner in value.blocks[0].body:
+        far = inner.op == "load" and inner.attr[1] == "w"
+        if far or inner.op == "emit" or any(id(arg) in varying for arg in inner.args):
+            varying.add(id(inner))
+    return [inner for inner in value.blocks[0].body if id(inner) not in varying]
 
 
 def key_is_vertex(value: Value) -> bool:

@@ -1,4 +1,4 @@
-"""The error of a function that faulted, with the user's lines where it may have."""
+"""The error of a function that faulted, with the user's candidate lines."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _lines(blocks: Iterable[Block], operations: Set[str]) -> list[str]:
 def fault_error(
     program: Program, function: int, cause: str, vertex: int, index: int, count: int
 ) -> FaultError:
-    """Return the error of a function that stopped for a cause at a vertex of the user.
+    """Return the error of a function that faulted at a vertex, in the user's numbering.
 
-    An index out of range is named, and how many there are.
+    An index out of range is reported with its bound.
     """
     what, operations = CAUSES[cause]
-    # Programs of one form share a kernel, whatever their functions are called.
+    # Programs of equal structure share a kernel, regardless of function names.
     step = program.all_steps()[function]
     told = f": {index}, of {count}" if cause == "index" else ""
     where, lines = f"{step.name!r} at vertex {vertex}", _lines(step_blocks(step), operations)

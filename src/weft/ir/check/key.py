@@ -12,7 +12,7 @@ from weft.ir.ops import ROLES, SMALL, Block, Program, Reduction, Step, Value
 
 
 class Key:
-    """A key that knows its hash: those of nested tuples are computed each time."""
+    """A key that caches its hash; nested tuples recompute theirs every time."""
 
     __slots__ = ("_hash", "parts")
 
@@ -39,7 +39,7 @@ def keyed(program: Program, lift: bool) -> tuple[Key, list[Any]]:
 
 
 def lifted_copy(program: Program, lift: bool) -> Program:
-    """Return a copy that may be rewritten, its constants made arguments."""
+    """Return a copy that may be rewritten, with its constants lifted into arguments."""
     own = copy.deepcopy(program)
     keyer = Keyer(lift)
     keyer.program(own)
@@ -63,6 +63,8 @@ class Keyer:
             program.bounded,
             program.trail,
             program.signature.index_dtype.char,
+            # All of them, read or not: a GPU's kernel holds the scalars of a state side by side.
+            tuple((name, dtype.char) for name, dtype in program.signature.scalars),
             *(tuple(self.step(step) for step in getattr(program, role)) for role in ROLES),
             self.optional(program.until),
             self.optional(program.next_threshold),
@@ -72,7 +74,7 @@ class Keyer:
         """Return the key of a step."""
         return (
             step.kind, step.into, step.conditional, step.sends_always, step.wake, step.everywhere,
-            step.order_free, step.folded, step.relaxed, step.settled, step.along,
+            step.shrinks, step.order_free, step.folded, step.relaxed, step.settled, step.along,
             self.block(step.body), tuple(self.reduction(r) for r in step.reductions),
             self.optional(step.accept), self.optional(step.active), self.optional(step.priority),
         )  # fmt: skip
@@ -128,7 +130,7 @@ class Keyer:
 
 
 def lift_constants(constants: list[Value]) -> None:
-    """Turn constants into arguments, numbered in the order in which the key met them."""
+    """Turn constants into arguments, numbered in the order of the key."""
     for position, value in enumerate(constants):
         value.op = "constant"
         value.attr = position

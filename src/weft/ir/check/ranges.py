@@ -1,12 +1,12 @@
-"""Which computed integers are surely vertices, so that no index needs a check.
+"""Proves which computed integers are vertices, so that they need no bounds check as indices.
 
 A field is *closed* if everything that a program writes to it is a vertex: an id, a neighbour, a
-value of a closed field, or the choice or the lesser of two vertices. Such a field holds vertices
-throughout if it does so at the start, which the backend looks up once. Parents in pointer jumping
-and positions of random walks are like that.
+value of a closed field, or a selection or the minimum of two vertices. Such a field holds vertices
+throughout if it does so at the start, which the backend checks once. Examples are parents in
+pointer jumping and positions of random walks.
 
-The proof is optimistic: all fields and all states of loops are taken for vertices, and those that
-are written otherwise are struck off until nothing changes.
+The proof is optimistic: all fields and loop states are assumed to be vertices, and those written
+otherwise are removed until nothing changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _INDEXING = {
 
 
 def prove_vertices(program: Program, *, closed: bool = True) -> frozenset[str]:
-    """Mark the operands that are surely vertices; return the fields that must hold some.
+    """Mark the operands that are proven vertices; return the fields that must hold vertices.
 
     Without `closed`, fields are not relied on and the result is empty.
     """
@@ -38,7 +38,7 @@ def prove_vertices(program: Program, *, closed: bool = True) -> frozenset[str]:
 
 
 class _Prover:
-    """What is still taken for a vertex."""
+    """The current assumptions about which values are vertices."""
 
     def __init__(self, program: Program, closed: bool) -> None:
         self.values = [v for block in program_blocks(program) for v in block.walk()]
@@ -85,7 +85,7 @@ class _Prover:
         self.states.update((id(loop), i) for i in range(len(loop.results)))
 
     def settle(self) -> None:
-        """Strike off what is written otherwise, until nothing changes."""
+        """Remove assumptions that writes contradict, until nothing changes."""
         before = -1
         while before != len(self.fields) + len(self.states):
             before = len(self.fields) + len(self.states)
@@ -100,7 +100,7 @@ class _Prover:
         self.known.clear()
 
     def is_vertex(self, value: Value) -> bool:
-        """Whether a value is a vertex, as far as is known."""
+        """Whether a value is a vertex under the current assumptions."""
         if id(value) not in self.known:
             self.known[id(value)] = self._is_vertex(value)
         return self.known[id(value)]
@@ -158,7 +158,7 @@ class _Prover:
 
 
 def _sources(loop: Value, i: int) -> list[Value]:
-    """Return what a state of a loop starts from and what each round makes of it."""
+    """Return the initial value of a loop state and its value after each round."""
     first = 2 if loop.op == "for" else 0
     return [loop.args[first + i], loop.blocks[-1].results[i]]
 

@@ -10,7 +10,7 @@ import numpy as np
 from weft.ir.ops import ROLES, Block, Program, Reduction, Shape, Step, Value
 
 _ROLES = (("accept", "v"), ("active", "v, before"), ("priority", "v"))
-_FLAGS = ("everywhere", "settled", "folded", "relaxed", "order_free", "sends_always")
+_FLAGS = ("everywhere", "shrinks", "settled", "folded", "relaxed", "order_free", "sends_always")
 _PARAMETERS = {"edge": "u, v, e", "vertex": "v"}
 
 
@@ -161,7 +161,7 @@ def show_attribute(value: Value) -> str:
 
 
 def show_load(attr: tuple[str, ...]) -> str:
-    """Return what a load names as the user wrote it."""
+    """Return the operand of a load in the user's notation."""
     kind, *rest = attr
     if kind == "old":
         return f"{rest[0]}.old.{rest[1]}"

@@ -38,7 +38,7 @@ MONOIDS = SIMPLE_MONOIDS | {"any", "argmin", "argmax", "mode"}
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a block stands: what it may name and do there."""
+    """The context of a block: what it may name and do."""
 
     where: str
     fields: dict[str, Kind]
@@ -73,6 +73,13 @@ def verify(program: Program) -> None:
                 raise VerifyError(f"{step.name}: it continues a sweep along other arcs.")
     if program.refill and program.refill[-1].kind != "vertex":
         raise VerifyError("refill: the last step must be a vertex step.")
+    for step in program.all_steps():
+        if step.shrinks and not (program.refill and step is program.refill[0]):
+            raise VerifyError(f"{step.name}: only the first step of a refill shrinks.")
+        if step.shrinks and (step.kind != "vertex" or not step.conditional):
+            raise VerifyError(
+                f"{step.name}: a step that shrinks is a vertex step with a condition."
+            )
     if bool(program.wide) != bool(program.renew) or (program.wide and program.refill):
         raise VerifyError("wide: such steps need others that renew, which are the refill too.")
     outside = Scope("until", fields, program.signature, frozenset({"scalars"}))

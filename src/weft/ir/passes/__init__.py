@@ -94,7 +94,7 @@ def fold_gathers(program: Program) -> bool:
     """Join the gathers of a vertex function over the same edges into one sweep."""
     fired = False
     for step in program.all_steps():
-        live = facts_of(step).live  # what others write meanwhile is read where it stands
+        live = facts_of(step).live  # values that others write meanwhile are read in place
         gathers: dict[str, Value] = {}
         kept: list[Value] = []
         for value in step.body.body:
@@ -138,12 +138,12 @@ def _join(block: Block, first: Value, second: Value) -> None:
 
 
 def drop_dead(program: Program) -> bool:
-    """Drop loads (weights, fields) that are never used and stores that a later one overwrites."""
+    """Drop unused loads (weights, fields) and stores that a later one overwrites."""
     fired = False
     for step in program.all_steps():
         live = facts_of(step).live
         fired |= _drop_overwritten(step, live)
-        # What gathers go over decides who is woken, whether anything uses their results or not.
+        # Gathers determine which vertices are woken, even if their results are unused.
         kept = {"gather", "gather_by"} if step.wake == "neighbors" else set[str]()
         for block in (step.body, step.accept, step.active, step.priority):
             if block is not None:
@@ -168,7 +168,7 @@ def _drop_overwritten(step: Step, live: set[str]) -> bool:
 
 
 def _drop(block: Block, live: set[str], always: set[str]) -> bool:
-    """Drop the values of a block that nothing uses, except ops that stay in any case."""
+    """Drop the unused values of a block, except ops with effects."""
     fired = False
     while True:
         counts = uses(block)
@@ -186,7 +186,7 @@ def _drop(block: Block, live: set[str], always: set[str]) -> bool:
 
 
 def join_steps(program: Program) -> bool:
-    """Run consecutive vertex functions in one sweep where no barrier between them can be seen.
+    """Run consecutive vertex functions in one sweep where a barrier between them is unobservable.
 
     A function that reads nothing of other vertices that those before it wrote, and no scalar that
     they reduced, may follow them at each vertex at once. Not so the first of a fold: the others see
@@ -208,7 +208,7 @@ def _may_join(group: list[Step], step: Step) -> bool:
     if any(s.kind != "vertex" or s.folded or facts_of(s).live for s in members):
         return False
     facts = facts_of(step)
-    if step.everywhere or step.wake == "neighbors" or facts.gathers:
+    if step.everywhere or step.wake == "neighbors" or facts.gathers or group[0].shrinks:
         return False
     written = set().union(*(facts_of(s).written for s in group))
     reduced = set().union(*(facts_of(s).reduced for s in group))
@@ -217,11 +217,12 @@ def _may_join(group: list[Step], step: Step) -> bool:
     )
 
 
-def hoist_sources(program: Program) -> bool:
+def hoist_sources(program: Program, copies: Callable[[Value], bool] = lambda gather: False) -> bool:
     """Compute an expression of u alone once per vertex instead of once per edge.
 
     Done for vertex steps that gather over all vertices: the expression becomes a hidden field,
     filled in a sweep of its own before the step. A frontier of some vertices is not worth that.
+    Fields are read where they are, except by gathers for which `copies` holds.
     """
     fired = False
     for number, step in enumerate(program.steps + program.wide):
@@ -229,12 +230,12 @@ def hoist_sources(program: Program) -> bool:
             live = facts_of(step).live
             for value in step.body.body:
                 if value.op == "gather" and not live:
-                    fired |= _hoist(step, value, number)
+                    fired |= _hoist(step, value, number, copies(value))
     return fired
 
 
 def _wakes_all(program: Program, step: Step) -> bool:
-    """Whether supersteps that a gathering step belongs to begin with all vertices.
+    """Whether the supersteps of a gathering step start with all vertices.
 
     In a loop the last step decides that, whatever the others would wake.
     """
@@ -243,8 +244,9 @@ def _wakes_all(program: Program, step: Step) -> bool:
     return last.kind == "vertex" and last.wake == "all" and program.mode != "replay"
 
 
-def _hoist(step: Step, gather: Value, number: int) -> bool:
+def _hoist(step: Step, gather: Value, number: int, copies: bool) -> bool:
     block = gather.blocks[0]
+    hidden = {name for name, _ in step.hoisted}
     sourced: dict[int, bool] = {}  # id -> has a load of u; absent if not of u alone
     leaves = [v for v in step.body.body if _uniform(v)]  # equal leaves of both are merged
     for value in (*leaves, *block.body):
@@ -252,9 +254,11 @@ def _hoist(step: Step, gather: Value, number: int) -> bool:
             sourced[id(value)] = False
         elif value.op == "load":
             if value.attr[0] in ("field", "out_degree", "in_degree", "id", "old") and (
-                value.attr[1] == "u"
+                value.attr[1] == "u" and value.attr[-1] not in hidden
             ):
                 sourced[id(value)] = True
+        elif copies and _widens_load(value):  # the field is the shorter copy
+            continue
         elif value.op in ELEMENTWISE and all(id(a) in sourced for a in value.args):
             sourced[id(value)] = any(sourced[id(a)] for a in value.args)
     users: dict[int, list[Value]] = {}
@@ -265,8 +269,9 @@ def _hoist(step: Step, gather: Value, number: int) -> bool:
         v
         for v in block.body
         if sourced.get(id(v))
-        and v.op in ELEMENTWISE
-        and not (v.op == "cast" and v.args[0].op == "load")  # a field would cost more
+        and (copies or v.op in ELEMENTWISE)
+        # A hidden field that holds the same as a field would cost more.
+        and (copies or not (v.op == "cast" and v.args[0].op == "load"))
         and (
             any(v is r for r in block.results)
             or any(id(user) not in sourced for user in users.get(id(v), []))
@@ -293,6 +298,13 @@ def _hoist(step: Step, gather: Value, number: int) -> bool:
     return bool(roots)
 
 
+def _widens_load(value: Value) -> bool:
+    """Whether a value is what a load gives, in a type of no fewer bytes."""
+    if value.op != "cast" or value.args[0].op != "load":
+        return False
+    return value.args[0].dtype.itemsize <= value.dtype.itemsize
+
+
 def _uniform(value: Value) -> bool:
     """Whether a value is a leaf that is the same at every vertex."""
     if value.op == "load":
@@ -301,7 +313,7 @@ def _uniform(value: Value) -> bool:
 
 
 def _closure(root: Value, values: list[Value]) -> list[Value]:
-    """Return those of the values that a root is computed from, and itself."""
+    """Return the values from which a root is computed, including itself."""
     wanted = {id(root)}
     for value in reversed(values):
         if id(value) in wanted:
@@ -321,7 +333,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
 
 
 def run_passes(program: Program, off: frozenset[str] = frozenset()) -> list[str]:
-    """Run every pass that is not switched off; return the names of those that fired."""
+    """Run every enabled pass; return the names of those that fired."""
     verify(program)
     fired = []
     for name, rewrite in PASSES:

@@ -1,19 +1,18 @@
-"""Delta rewriting: a vertex function that gathers becomes one that is told of changes.
+"""Delta rewriting: turns a gathering vertex function into one that receives changes.
 
 Let x be fields that a vertex function writes, and its gather a sum of messages m(u.x, e). The
-function becomes two steps that keep three hidden values for each x and one for each sum:
+function becomes two steps with three hidden values for each x and one for each sum:
 
     spread  over the arcs of the frontier:  sum(v) += m(sent(u)) - m(before(u))
     step    new = f(sum(v), ...); if it moved far from sent(v), by more than twice the tolerance:
             before(v) = sent(v), sent(v) = new, and v is in the frontier
 
 While many vertices move by more than the tolerance, a *whole* step takes the place of both: the
-function as it was written, everywhere. It keeps nothing, so a *renewing* one follows it before the
-others, which gathers all sums from x as it is. If none moved far in it, the run is over, and x is
-what it was before it (`sent`): a step of the function as it was written moves none far from there.
-When the frontier becomes empty otherwise, a *refresh* does the same, but moves only vertices that
-move far. A product is kept as the product of its messages that are not 0 and the number of those
-that are.
+function as it was written, everywhere. It maintains no sums, so a *renewing* step follows before
+the others resume, which gathers all sums from the current x. If no vertex moves far in it, the run
+ends with the earlier x (`sent`), from which a step of the original function moves none far. When
+the frontier becomes empty otherwise, a *refresh* does the same, but moves only vertices that move
+far. A product is stored as the product of its nonzero messages and the number of zeros.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _SUM, _PROD = Reduction("sum"), Reduction("prod")
 
 @dataclass
 class Delta:
-    """A rewritten program, the hidden fields that it needs, and what of them is the result."""
+    """A rewritten program, its hidden fields, and those that hold the result."""
 
     program: Program
     hidden: dict[str, Kind] = field(default_factory=dict)
@@ -52,19 +51,19 @@ class Delta:
 
 
 class Refused(Exception):
-    """Why a program cannot be driven by changes."""
+    """The reason why a program cannot be change-driven."""
 
 
 def rewrite(program: Program, tolerance: float) -> Delta:
-    """Return a program that is driven by changes.
+    """Return the change-driven form of a program.
 
     Parameters
     ----------
     program
-        As it was traced; it stays as it is.
+        The traced program; it is not changed.
     tolerance
-        At the end a step of the program moves no feature by more than twice as much. Whole steps
-        are told apart by it, others hold back what moves less than twice as much.
+        At the end, a step of the program moves no feature by more than twice this value. Whole
+        steps compare with it; other steps withhold moves of less than twice this value.
 
     Raises
     ------
@@ -84,16 +83,16 @@ def rewrite(program: Program, tolerance: float) -> Delta:
     fields = {name: (dtype, shape) for name, dtype, shape in program.signature.fields}
     for name in sent:
         hidden[f"sent.{name}"] = hidden[f"before.{name}"] = fields[name]
-    facts = facts_of(step)  # what else than a sum may move a vertex
+    facts = facts_of(step)  # what other than a sum may move a vertex
     always = bool(facts.reduced)
-    alone = bool(facts.near & facts.written)  # it goes on from where it is, whatever it is told
+    alone = bool(facts.near & facts.written)  # it continues from its own value
     spread = _spread(messages, sent, step)
     far = 2 * tolerance
     _drive(step, gathers, messages, written, sent, far)
     step.wake, step.everywhere, step.settled = "changed", always or alone, not always
     if step.everywhere and step.settled:
         out = _Body([])
-        spread.active = Block((), out.body, (out.const(True, BOOL),))  # told, if by nothing new
+        spread.active = Block((), out.body, (out.const(True, BOOL),))  # an empty notice
     _tell_moves(whole, written, tolerance)
     whole.wake, whole.everywhere = "all", True
     _gather_anew(renew, written, sent, far)
@@ -103,13 +102,13 @@ def rewrite(program: Program, tolerance: float) -> Delta:
     rewritten = replace(
         program, steps=(spread, step), wide=(whole,), renew=(renew,), signature=signature
     )
-    # Without a tolerance nothing moves at all; `until` may end a run in the midst of something.
+    # Without a tolerance nothing moves at the end; `until` may end a run at any point.
     results = {name: f"sent.{name}" for name in sent if tolerance and program.until is None}
     return Delta(rewritten, hidden, results)
 
 
 def _check(program: Program) -> None:
-    """Refuse programs of another form, each with its reason."""
+    """Raise `Refused` with the reason for programs of another form."""
     if len(program.steps) != 1 or program.steps[0].kind != "vertex":
         raise Refused("it is not a single vertex function")
     step, facts = program.steps[0], facts_of(program.steps[0])
@@ -147,7 +146,7 @@ def _tells(body: Block) -> bool:
 
 
 def _check_message(value: Value, changing: set[str]) -> None:
-    """Refuse messages that change although their source does not."""
+    """Raise `Refused` for messages that change although their source does not."""
     if value.op not in ELEMENTWISE | FEATURE | {"load", "const", "constant"}:
         raise Refused(f"its messages use {value.op!r}")
     for inner in (value, *value.args):
@@ -165,7 +164,7 @@ def _check_message(value: Value, changing: set[str]) -> None:
 
 @dataclass
 class _Message:
-    """One message of a gather: what it is, and where the combined ones are kept."""
+    """One message of a gather, and where its sums are stored."""
 
     name: str
     value: Value
@@ -205,7 +204,7 @@ def _reads(value: Value, name: str) -> bool:
 
 
 class _Body:
-    """A block as it is made: copies of other values, and new ones."""
+    """A block under construction, from copies of other values and new ones."""
 
     def __init__(self, body: list[Value]) -> None:
         self.body = body
@@ -247,7 +246,7 @@ class _Body:
 
 
 def _spread(messages: list[_Message], sent: list[str], step: Step) -> Step:
-    """Return the edge step that tells targets by how much their sources' messages changed."""
+    """Return the edge step that sends the changes of messages to their targets."""
     out = _Body([])
     into: list[str] = []
     results: list[Value] = []
@@ -304,7 +303,7 @@ def _drive(
     step: Step, gathers: list[Value], messages: list[_Message], written: list[str],
     sent: list[str], tolerance: float,
 ) -> None:  # fmt: skip
-    """Let the function read kept sums in place of its gathers, and tell when it moved."""
+    """Make the function read stored sums instead of gathering, and activate moved vertices."""
     out = _Body([])
     kept: dict[int, list[Value]] = {id(gather): [] for gather in gathers}
     for message in messages:
@@ -340,7 +339,7 @@ def _drive(
 
 
 def _tell_moves(step: Step, written: list[str], tolerance: float) -> None:
-    """Let the function tell whether it moved far enough, and nothing else."""
+    """Make the function only report whether it moved far enough."""
     out = _Body([])
     present = {name: out.load("v", name, kind) for name, kind in _stored(step, written).items()}
     out.body += step.body.body
@@ -350,9 +349,9 @@ def _tell_moves(step: Step, written: list[str], tolerance: float) -> None:
 
 
 def _gather_anew(step: Step, written: list[str], sent: list[str], tolerance: float) -> None:
-    """Let the function keep what it gathers; a refresh moves only what moves far enough.
+    """Make the function store what it gathers; a refresh moves only vertices that move far enough.
 
-    One function for both: the code of a gather is most of what a GPU's compiler works on.
+    One function for both: gathers dominate the compile time on a GPU.
     """
     out = _Body([])
     present = {name: out.load("v", name, kind) for name, kind in _stored(step, written).items()}
@@ -378,7 +377,7 @@ def _gather_anew(step: Step, written: list[str], sent: list[str], tolerance: flo
 
 
 def _keep_totals(out: _Body, gather: Value, number: int) -> None:
-    """Store what a gather finds; of a product, the two parts of it."""
+    """Store the result of a gather; for a product, its two parts."""
     block = gather.blocks[0]
     for position, message in enumerate(_messages(gather, number)):
         if not message.is_product:
@@ -402,7 +401,7 @@ def _project(out: _Body, gather: Value, position: int, kind: Kind) -> Value:
 
 
 def _use(block: Block, parts: dict[int, Value]) -> None:
-    """Read other values in place of some, inside a block."""
+    """Replace some values by others inside a block."""
     for value in block.body:
         value.args = tuple(parts.get(id(arg), arg) for arg in value.args)
         for inner in value.blocks:

@@ -1,4 +1,4 @@
-"""What each op computes: NumPy functions that take single numbers and whole arrays alike.
+"""The meaning of each op, as NumPy functions of single numbers and whole arrays.
 
 Integers wrap and x // 0 and x % 0 of them are 0 (floats give NumPy's infinities and NaN). Shift
 counts are taken modulo the width, float to integer saturates and NaN gives 0, min and max ignore
@@ -17,7 +17,7 @@ from weft.ir.ops import FEATURE, Reduction, Value, identity_of
 
 
 class Fault(Exception):
-    """A value that must not be computed; the caller knows the function and the vertex."""
+    """An undefined computation; the caller adds the function and the vertex."""
 
     line = ""  # the user's
 
@@ -39,7 +39,7 @@ def cast(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def elementwise(value: Value, args: Sequence[Any], axes: int = 0) -> Any:
-    """Compute an elementwise op; operands have `axes` axes in front of those of their features."""
+    """Compute an elementwise op; operands have `axes` leading axes before their features."""
     rank = len(value.shape)
     operands = [np.asarray(x) for x in args]
     if rank:
@@ -66,7 +66,7 @@ _COMBINE: dict[str, Callable[..., Any]] = {
 
 
 def combine(name: str, a: Any, b: Any) -> Any:
-    """Return a ⊕ b under a monoid that is none of the selecting or user-made ones."""
+    """Return a ⊕ b under a monoid that is neither selecting nor user-made."""
     return _COMBINE[name](a, b)
 
 

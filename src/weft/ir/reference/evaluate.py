@@ -18,21 +18,21 @@ from weft.ir.reference import arithmetic
 from weft.ir.reference.arithmetic import Fault
 from weft.ir.reference.memory import Memory
 
-# A message as it lies in an inbox: the id of its edge, and its parts.
+# A message in an inbox: the id of its edge, and its parts.
 Message = tuple[int, tuple[Any, ...]]
 NOWHERE = -1
 
 
 @dataclass
 class Frame:
-    """Where a function runs, what it may see there, and what it has computed so far."""
+    """The state of a function's evaluation: its place, visible values, and results so far."""
 
     u: int = NOWHERE
     v: int = NOWHERE
     w: int = NOWHERE
     arc: int = NOWHERE
     found: dict[str, int] = field(default_factory=dict)  # the arcs to a common neighbour
-    owner: bool = False  # v is its own: read as it is now, not as it was when the sweep began
+    owner: bool = False  # v is read as it is now, not as at the sweep's start
     live: frozenset[str] = frozenset()
     before: dict[str, Any] | None = None  # for `active`: the vertex before the step
     totals: dict[str, Any] = field(default_factory=dict)  # scalars that the step reduces
@@ -52,7 +52,7 @@ class Evaluator:
         self.shuffle = shuffle
 
     def order(self, items: Sequence[int]) -> list[int]:
-        """Return the items in the order in which they are to be visited."""
+        """Return the items in the order of visiting."""
         result = list(items)
         if self.shuffle is not None:
             self.shuffle.shuffle(result)
@@ -98,7 +98,7 @@ class Evaluator:
         if kind == "column":
             result = memory.column(rest[1], frame.found.get(rest[0], frame.arc))
         elif kind == "edge_state":
-            # An arc has one writer, so its own state may be read as it is now.
+            # An arc has one writer, so its current state may be read.
             own = rest[0] == "e"
             arrays = memory.edge_now if own else memory.edge_begin
             arc = memory.reverse(frame.arc) if rest[0] == "rev" else frame.found.get(rest[0])
@@ -196,7 +196,7 @@ class Evaluator:
             self.memory.now[value.attr][place] = new
         return old
 
-    # -- effects on what a function owns
+    # -- effects on owned values
 
     def _store(self, value: Value, frame: Frame, x: Any) -> None:
         self.memory.now[value.attr][frame.v] = x
@@ -325,7 +325,7 @@ class Evaluator:
                 inbox.append((rank, parts))
 
     def _reduced(self, value: Value, groups: Any, inboxes: list[list[Message]]) -> tuple[Any, ...]:
-        """Return what the messages of all groups come to."""
+        """Return the reduced messages of all groups."""
         kinds = list(value.results)
         parts: tuple[Any, ...] = ()
         for inbox, (reduction, count, _) in zip(inboxes, groups, strict=True):
@@ -369,7 +369,7 @@ class Evaluator:
 
 
 def start_values(reduction: Reduction, kinds: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what a gather holds before its first message."""
+    """Return the initial values of a gather."""
     parts = [arithmetic.start_of(reduction, dtype, shape) for dtype, shape in kinds]
     if reduction.name in ("argmin", "argmax"):
         parts[1:] = [np.full(shape, payload_identity(d), d)[()] for d, shape in kinds[1:]]
@@ -417,13 +417,13 @@ def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:
         return _evaluated(block, load)
 
 
-# Ops that never warn. They are what conditions are made of, which are evaluated before every run.
+# Ops that never warn; they make up the conditions evaluated before every run.
 _QUIET = frozenset({"const", "constant", "load", "lt", "le", "gt", "ge", "eq", "ne", "bit_and",
                     "bit_or", "bit_xor", "invert", "select", "isnan"})  # fmt: skip
 
 
 def arrays_evaluator(block: Block) -> Callable[[Callable[[Any], Any]], Any]:
-    """Return `evaluate_arrays` of a block, made ready for many calls.
+    """Return `evaluate_arrays` of a block, prepared for many calls.
 
     Examples
     --------
@@ -451,13 +451,20 @@ def arrays_evaluator(block: Block) -> Callable[[Callable[[Any], Any]], Any]:
             meaning = np.where if value.op == "select" else arithmetic.OPS[value.op].meaning
             steps.append((place, meaning, [places[a] for a in value.args], value.dtype))
     end = places[block.results[0]]
+    numbers: dict[int, tuple[Any, Any]] = {}  # the last one of a load, and it as an array
 
     def evaluate(load: Callable[[Any], Any]) -> Any:
         values = start.copy()
         for place, attr, dtype in loads:
             loaded = load(attr)
-            loaded = loaded if getattr(loaded, "ndim", 0) else np.atleast_1d(loaded)
-            values[place] = loaded if loaded.dtype is dtype else loaded.astype(dtype)
+            if not getattr(loaded, "ndim", 0):
+                number, array = numbers.get(place, (None, None))
+                if number is not loaded:
+                    array = np.atleast_1d(loaded).astype(dtype)
+                    numbers[place] = loaded, array
+                values[place] = array
+            else:
+                values[place] = loaded if loaded.dtype is dtype else loaded.astype(dtype)
         for place, meaning, operands, dtype in steps:
             found = meaning(*[values[operand] for operand in operands])
             values[place] = found if found.dtype is dtype else found.astype(dtype)
@@ -503,7 +510,7 @@ def _one_by_one(value: Value, args: Sequence[Any]) -> Any:
 
 
 def random_array(value: Value, key: Any, counter: Any) -> Any:
-    """Compute random_bits or random_unit on arrays of uint64, which wrap by themselves."""
+    """Compute random_bits or random_unit on arrays of uint64, whose arithmetic wraps."""
     from weft.arrays import random
 
     def mix(z: Any) -> Any:

@@ -1,7 +1,7 @@
 """Executes a program in plain Python, arc by arc: the definition of what the IR means.
 
 Slow and simple on purpose. Every backend is compared with it. With `shuffle`, the arcs and vertices
-of a step come in random order, which shows whether a program depends on it.
+of a step are visited in random order, which reveals dependence on it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def interpret(
     request
         The program, the graph, the state and the first frontier.
     shuffle
-        Visits arcs and vertices in random order; `any` and ties then fall as they come.
+        Visits arcs and vertices in random order, which then decides `any` and ties.
     trace_sizes
-        Gets the size of the frontier that each superstep began with.
+        Receives the size of the frontier at the start of each superstep.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def interpret(
 
 
 class _Run:
-    """One request being carried out."""
+    """The execution of one request."""
 
     def __init__(
         self, request: Request, shuffle: python_random.Random | None, sizes: list[int] | None
@@ -71,8 +71,8 @@ class _Run:
         self.sweeper = Sweeper(self.memory, shuffle)
         self.sizes = sizes
         self.trail: list[Array] = []
-        self.edges = request.topology.num_arcs  # of those that changed last
-        self.stale = True  # what the steps keep was not kept up to date
+        self.edges = request.topology.num_arcs  # of the vertices that changed last
+        self.stale = True  # the hidden values of the steps are stale
         self.renewed = False  # in the last superstep
 
     def _members(self, frontier: Array | None, arcs: bool = False) -> Members:
@@ -95,7 +95,7 @@ class _Run:
         return wake(steps, output, self.memory) if self.program.mode == "iterate" else output
 
     def _chosen_steps(self) -> Sequence[Step]:
-        """Return the steps of the next superstep, for the edges of those that changed."""
+        """Return the steps of the next superstep, given the edges of the changed vertices."""
         if not self.program.wide:
             return self.program.steps
         if self.edges * WIDE_SHARE > self.request.topology.num_arcs:
@@ -139,7 +139,7 @@ class _Run:
             frontier = self._superstep(frontier)
             rests = self.renewed and self.program.rests_renewed and not len(frontier)
             converged = self._until(frontier) or rests
-        # Refills reduce scalars too, so that the condition may hold only now.
+        # Refills reduce scalars too, so the condition may only hold now.
         told = self.program.until is not None
         converged = self._until(frontier) if told else not len(frontier)
         return Outcome(self.memory.superstep, converged, self._array(frontier), self.trail)
@@ -170,7 +170,7 @@ class _Run:
 
 
 def wake(steps: Sequence[Step], output: Members, memory: Memory) -> Members:
-    """Return the next frontier, given what the last step of a superstep put out."""
+    """Return the next frontier, given the output of the last step of a superstep."""
     how = steps[-1].wake
     if how == "changed" or not len(output):
         return output
@@ -185,7 +185,7 @@ def wake(steps: Sequence[Step], output: Members, memory: Memory) -> Members:
     } or {"in"}
     woken: set[int] = set()
     for v in output.items:
-        if directions & {"in", "both"}:  # those that v points to gather from it
+        if directions & {"in", "both"}:  # the vertices that v points to gather from it
             woken.update(memory.target[arc] for arc in memory.out_row[v])
         if directions & {"out", "both"}:
             woken.update(memory.source[arc] for arc in memory.in_row[v])

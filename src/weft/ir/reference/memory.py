@@ -1,4 +1,4 @@
-"""What the interpreter's functions read and write: arcs, fields, edge state, scalars."""
+"""The memory of the interpreter: arcs, fields, edge state, scalars."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def stored_fields(block: Block) -> frozenset[str]:
 
 
 class Memory:
-    """The state of a run, as it is now and as it was when the running sweep began.
+    """The current state of a run, and its state at the start of the current sweep.
 
     `now` and `edge_now` are the arrays of the request, changed in place. `begin` and `edge_begin`
-    are what other vertices and arcs are seen as until the sweep ends.
+    are the visible values of other vertices and arcs until the sweep ends.
     """
 
     def __init__(self, request: Request) -> None:
@@ -74,7 +74,7 @@ class Memory:
         self._read_arcs()
 
     def _read_arcs(self) -> None:
-        """Lay out rows from the ends of the canonical arcs alone."""
+        """Build rows from the ends of the canonical arcs."""
         source, target = self.topology.endpoints()
         self.source, self.target = source.tolist(), target.tolist()
         edges = self.topology.edges("in" if self.topology.keep == "in" else "out")
@@ -110,12 +110,12 @@ class Memory:
     # -- sweeps
 
     def begin_sweep(self) -> None:
-        """Keep the state as it is for those that read it until the sweep ends."""
+        """Save the state for reads until the sweep ends."""
         self.begin = {name: array.copy() for name, array in self.now.items()}
         self.begin_arcs()
 
     def begin_arcs(self) -> None:
-        """Keep the state of the arcs as it is for those that read it from the opposite ones."""
+        """Save the state of the arcs for reads from opposite arcs."""
         self.edge_begin = {name: array.copy() for name, array in self.edge_now.items()}
 
     def start_scalars(self, steps: Iterable[Step]) -> None:
@@ -140,7 +140,7 @@ class Memory:
         return {name: np.array(array[vertex])[()] for name, array in self.now.items()}
 
     def keep_old(self, vertex: int, before: dict[str, Any], names: Iterable[str]) -> None:
-        """Note the values before this step of the fields that it changed at a vertex."""
+        """Record the earlier values of the fields that this step changed at a vertex."""
         for name in names:
             if f"old.{name}" in self.now and differs(before[name], self.now[name][vertex]):
                 self.now[f"old.{name}"][vertex] = before[name]

@@ -59,26 +59,27 @@ def cut_into_sweeps(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def message_groups(step: Step) -> list[tuple[Reduction, int]]:
-    """Return the reductions of an edge step, each with the number of fields it decides on."""
+    """Return the reductions of an edge step, each with the number of its fields."""
     if len(step.reductions) == 1 and step.reductions[0].selecting:
         return [(step.reductions[0], len(step.into))]
     return [(reduction, 1) for reduction in step.reductions]
 
 
 class Sweeper:
-    """Runs steps on a memory; with `shuffle`, arcs and vertices come in random order."""
+    """Runs steps on a memory; with `shuffle`, arcs and vertices are visited in random order."""
 
     def __init__(self, memory: Memory, shuffle: python_random.Random | None = None) -> None:
         self.memory = memory
         self.evaluator = Evaluator(memory, shuffle)
         self._live: dict[Block, frozenset[str]] = {}
+        self._remaining: frozenset[int] | None = None  # by a step that shrinks; all before it ran
 
     def all_vertices(self) -> Members:
         """Return the frontier of all vertices."""
         return Members(tuple(range(self.memory.num_vertices)))
 
     def run(self, steps: Sequence[Step], frontier: Members) -> Members:
-        """Run steps one after another; return what the last one puts out."""
+        """Run steps one after another; return the output of the last one."""
         fold_began = self.memory.begin
         for sweep in cut_into_sweeps(steps):
             self.memory.begin_sweep()
@@ -88,7 +89,7 @@ class Sweeper:
                 functions = [step for step in sweep if step.kind == kind]
                 if kind == "vertex":
                     self.memory.begin = fold_began
-                    self.memory.begin_arcs()  # all arcs are as the edge functions left them
+                    self.memory.begin_arcs()  # edge functions are done with all arcs
                 if functions:
                     self.memory.start_scalars(functions)
                     for step in functions:
@@ -138,7 +139,7 @@ class Sweeper:
         return ends if step.along == "out" else ends[::-1]
 
     def _run_edges(self, steps: Sequence[Step], frontier: Members) -> Members:
-        """Do one sweep over the active arcs: at each arc, one function after another."""
+        """Sweep once over the active arcs, applying the functions in order at each arc."""
         memory = self.memory
         inboxes: list[dict[int, list[Message]]] = [defaultdict(list) for _ in steps]
         sources, targets = self._ends(steps[0])
@@ -168,7 +169,7 @@ class Sweeper:
         return Members(tuple(v for v in sorted(inbox) if self._is_active_target(last, v)))
 
     def _deliver(self, step: Step, v: int, messages: list[Message]) -> None:
-        """Combine the messages that met at v with what its fields hold."""
+        """Combine the messages to v with the values of its fields."""
         position = 0
         for reduction, count in message_groups(step):
             part = slice(position, position + count)
@@ -225,7 +226,20 @@ class Sweeper:
                     break
         for v in range(memory.num_vertices if kept else 0):
             memory.keep_old(v, {name: entry[name][v] for name in kept}, kept)
+        if steps[0].shrinks:
+            self._shrink(steps[0], frozenset(output))
         return Members(tuple(sorted(output)))
+
+    def _shrink(self, step: Step, found: frozenset[int]) -> None:
+        """Keep what a step that shrinks put out; raise if it was left out before."""
+        again = set() if self._remaining is None else found - self._remaining
+        if again:
+            raise FaultError(
+                f"{step.name} put out vertex {min(again)}, for which it returned False in a round "
+                f"before. shrinks=True promises that this does not happen: return True for every "
+                f"vertex that may be wanted later, or leave out shrinks=True."
+            )
+        self._remaining = found
 
     def _is_active_after(
         self, step: Step, frame: Frame, before: dict[str, object], holds: bool

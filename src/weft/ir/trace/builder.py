@@ -24,8 +24,8 @@ _local = threading.local()
 def user_line() -> str:
     """Return "file:line: text" of the user's own line, for error messages.
 
-    It is the innermost frame outside weft. Where the function being traced has returned already,
-    so that it is what it returned that is wrong, it is the function's last line.
+    This is the innermost frame outside weft. If the traced function has already returned, so that
+    its return value is wrong, it is the function's last line.
     """
     import linecache
 
@@ -88,7 +88,7 @@ def no_number(wanted: str) -> TraceError:
 
 
 class Builder:
-    """The instructions of one traced function, with what it may name.
+    """The instructions of one traced function, with the names available to it.
 
     Used as a context manager: within it, expressions of this thread append to its blocks.
     """
@@ -140,7 +140,7 @@ class Builder:
         return self.append(Value(op, args, attr, dtype, shape, weak=weak))
 
     def append(self, value: Value) -> Value:
-        """Append an instruction, perhaps with blocks of its own, to the innermost block."""
+        """Append an instruction, possibly with inner blocks, to the innermost block."""
         op = value.op
         if op in ops.EFFECT and not self.effects:
             raise fail(
@@ -190,7 +190,7 @@ class Builder:
         )
 
     def dtype(self, dtype: Any, what: str) -> np.dtype[Any]:
-        """Return a dtype that a user named, also the dtype of ids; others are told at his line."""
+        """Return a dtype given by a user, including that of ids; raise if it is not one."""
         if dtype is types.vertex_id:
             return self.signature.index_dtype
         try:
@@ -220,10 +220,10 @@ class Builder:
     def unite(
         self, blocks: Sequence[Block], branches: list[tuple[Value, ...]]
     ) -> tuple[tuple[tuple[np.dtype[Any], Shape], ...], list[bool]]:
-        """Give the branches of a conditional results of common types.
+        """Convert the results of a conditional's branches to common types.
 
-        Returns the types, and whether each result goes on as a weak number: where both are ids or
-        numbers without a dtype of their own.
+        Returns the types, and whether each result remains a weak number: if both are ids or weak
+        numbers.
         """
         kinds, weak = [], []
         columns: list[tuple[Value, ...]] = []
@@ -249,7 +249,7 @@ class Builder:
     # -- ids
 
     def is_id(self, value: Value) -> bool:
-        """Whether a weak number is a vertex id: as one it fits the dtype of ids."""
+        """Whether a weak number is a vertex id, which fits the dtype of ids."""
         if value.op in ("select", "minimum", "maximum") and value.weak:
             parts = value.args[-2:]
             return any(self.is_id(p) for p in parts) and all(map(self.stays_id, parts))
@@ -257,12 +257,12 @@ class Builder:
         return load or value.op == "neighbor" or value in self.ids
 
     def keep_ids(self, parts: Any, ids: Sequence[bool]) -> None:
-        """Note which results of a loop or a conditional are vertex ids."""
+        """Record which results of a loop or a conditional are vertex ids."""
         each = parts if isinstance(parts, tuple) else (parts,)
         self.ids.update(part.node for part, is_id in zip(each, ids, strict=True) if is_id)
 
     def stays_id(self, value: Value) -> bool:
-        """Whether a value goes where an id goes: it is one, -1 or 0, or fits the dtype of ids."""
+        """Whether a value can be stored as an id: it is one, -1 or 0, or fits the dtype of ids."""
         if value.weak:
             return self.is_id(value) or (value.op == "const" and value.attr in (-1, 0))
         whole = value.dtype.kind in "iu" and not value.shape
@@ -340,7 +340,7 @@ class Builder:
         return self.emit("select", (test, a, b), None, dtype, shape, weak=weak)
 
     def condition(self, value: Value, what: str) -> Value:
-        """Return a truth value: integers are compared with zero, floats are refused."""
+        """Return a truth value: integers are compared with zero, floats are rejected."""
         if value.dtype.kind == "f":
             raise fail(
                 f"{what} must be a condition, but is {value.dtype}. Compare it with a number, such "

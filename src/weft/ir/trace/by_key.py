@@ -1,4 +1,4 @@
-"""Gathers by key: values of a row combined apart for every key, and what is made of the entries."""
+"""Gathers by key: the values of a row combined by key, and functions of the entries."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _REFUSED = (monoids.any, monoids.argmin, monoids.argmax, monoids.mode)
 
 
 class Keyed:
-    """What `v.gather_by` returns: one entry (key, value) for every key that was met.
+    """The result of `v.gather_by`: one entry (key, value) for every distinct key.
 
-    Each of the methods goes over the edges once; `reduce` with a tuple makes several results of one
-    sweep. Where keys tie the smallest one is taken.
+    Each method visits the edges once; `reduce` with a tuple computes several results in one sweep.
+    Ties go to the smallest key.
 
     Examples
     --------
-    The number of different labels around each vertex, and the weight of its own one:
+    The number of distinct labels around each vertex, and the weight of its own label:
 
     >>> import weft
     >>> @weft.vertex
@@ -64,7 +64,7 @@ class Keyed:
     def reduce(
         self, function: Callable[[Any, Any], Any], monoid: Monoid | tuple[Monoid, ...]
     ) -> Any:
-        """Combine a message ``function(key, value)`` of every entry, as a gather does of edges."""
+        """Combine a message ``function(key, value)`` of every entry, like a gather over edges."""
         return self._consume(function, monoid)
 
     def argmax(self, score: Callable[[Any, Any], Any] | None = None) -> tuple[Expr, Expr]:
@@ -88,17 +88,17 @@ class Keyed:
         return key, number
 
     def count(self) -> Expr:
-        """Return the number of different keys."""
+        """Return the number of distinct keys."""
         found: Expr = self._consume(lambda key, value: 1, monoids.sum)
         return found
 
     def get(self, key: Any) -> Expr:
-        """Return the value of a key, 0 if it was not met."""
+        """Return the value of a key; 0 if there is none."""
         found: Expr = self._consume(lambda k, value: send(value, when=k == key), monoids.any)
         return found
 
     def each(self, function: Callable[[Any, Any], None]) -> None:
-        """Call a function of every entry (key, value), in ascending order of keys, to emit it."""
+        """Call a function of every entry (key, value), by ascending key, to emit records."""
         self._consume(function, None)
 
     def _consume(self, function: Any, monoid: Any) -> Any:
@@ -159,6 +159,6 @@ class Keyed:
 
 
 def _takes(function: Any) -> int:
-    """Return how many parameters a function of a path takes."""
+    """Return the number of parameters that a function of a path takes."""
     found = parameters_of(function) if callable(function) else None
     return 0 if found is None else len(found.names) - len(found.defaults)

@@ -35,10 +35,10 @@ from weft.ir.types import VertexIdType
 from weft.storage.memory import Cache
 
 MOST_KEPT = 256
-DEEPEST = 6  # functions within functions that are looked into; those may go round in circles
+DEEPEST = 6  # depth of nested functions to inspect, since references may be cyclic
 MOST_CODES = 1024
 LIBRARIES = ("weft", "numpy", "math", "cmath", "operator", "builtins")
-# Names that may give something else each time, have an effect each time, or read by computed names.
+# Names that may give different values, have effects, or read attributes by computed names.
 FICKLE = frozenset({
     "random", "default_rng", "time", "next", "open", "input", "print", "eval", "exec", "globals",
     "vars", "locals", "getattr", "hasattr", "dir", "attrgetter", "methodcaller", "breakpoint",
@@ -54,11 +54,11 @@ _MISSING = object()
 
 
 class _Fickle(Exception):
-    """What a function reads may change without being another object."""
+    """Raised if something that a function reads may change in place."""
 
 
 class _Reads:
-    """What functions read from outside, and whether all of it is still the same."""
+    """The external values that functions read, to check whether they are unchanged."""
 
     def __init__(self) -> None:
         self.globals: list[tuple[dict[str, Any], str, Any]] = []
@@ -72,13 +72,16 @@ class _Reads:
         self._names: dict[str, None] = {}  # of attributes that are read of some object
 
     def unchanged(self) -> bool:
-        """Whether the same objects are where they were."""
+        """Whether all recorded values are the same objects as before."""
         for names, name, value in self.globals:
             if names.get(name, _MISSING) is not value:
                 return False
-        for cell, value in self.cells:
-            if _contents(cell) is not value:
-                return False
+        try:
+            for cell, value in self.cells:
+                if cell.cell_contents is not value:
+                    return False
+        except ValueError:  # it is empty by now
+            return False
         for function, code, defaults in self.functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
@@ -97,10 +100,10 @@ class _Reads:
         return True
 
     def note_all(self, values: tuple[Any, ...]) -> None:
-        """Note all that functions read, or raise if some of it may change unnoticed."""
+        """Record everything that functions read; raise if something may change unnoticed."""
         for value in values:
             self.note(value)
-        # Any attribute name may be read of any module or class. What is noted may add to both.
+        # Any attribute name may be read from any module or class, and new entries may add to both.
         known: set[tuple[int, str]] = set()
         while len(known) < len(self._libraries) * len(self._names):
             for library, name in [*product(self._libraries, self._names)]:
@@ -109,7 +112,7 @@ class _Reads:
                     self._note_in_library(library, name)
 
     def note(self, value: Any) -> None:
-        """Note a value that a function reads, or raise if it may change unnoticed."""
+        """Record a value that a function reads; raise if it may change unnoticed."""
         if id(value) in self._seen or type(value) in _PLAIN or _is_plain_of_numpy(value):
             return
         self._seen.add(id(value))
@@ -144,7 +147,7 @@ class _Reads:
             self.note(value)
 
     def _note_opaque(self, value: Any) -> None:
-        """Note a function that is not written in Python, or that NumPy dispatches."""
+        """Record a function that is not written in Python, or that NumPy dispatches."""
         if value.__name__ in FICKLE:
             raise _Fickle
         if isinstance(value, types.BuiltinFunctionType):
@@ -177,7 +180,7 @@ class _Reads:
         if _is_of_library(str(names.get("__name__"))):
             if function.__name__ in FICKLE:
                 raise _Fickle
-            return  # what functions of libraries read besides is their own
+            return  # other reads of library functions are internal
         used = _names_in(function.__code__)
         if used.fickle:
             raise _Fickle
@@ -204,7 +207,7 @@ def _is_plain_of_numpy(value: Any) -> bool:
 
 
 def _contents(cell: Any) -> Any:
-    """Return what a variable of an enclosing function holds, if it holds anything."""
+    """Return the value of an enclosing function's variable, if it has one."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -214,10 +217,10 @@ def _contents(cell: Any) -> Any:
 class _Names(NamedTuple):
     """The names that some code and the functions in it read."""
 
-    code: types.CodeType  # kept alive: names are found by its identity
+    code: types.CodeType  # kept alive, since names are looked up by its identity
     globals: tuple[str, ...]
     attributes: tuple[str, ...]  # and all others
-    fickle: bool  # whether it imports, or uses a name that may give something else each time
+    fickle: bool  # whether it imports, or uses a name whose value may differ each time
 
 
 _names: dict[int, _Names] = {}
@@ -253,8 +256,8 @@ def _sorted_names(code: types.CodeType) -> _Names:
 
 
 _lock = threading.Lock()
-# Traces, what they read, and the objects that keys are made of the identities of, kept alive: by
-# what the functions are, and for those that were traced themselves by which objects they are.
+# Traces with what they read, and the objects whose identities form the keys, kept alive. The first
+# is keyed by the contents of functions, the second by their identities.
 _kept: Cache[Any, tuple[_Reads, Program, Any]] = Cache("traces", MOST_KEPT)
 _same: Cache[Any, tuple[_Reads, Program, Any]] = Cache("traces by object", MOST_KEPT)
 
@@ -274,7 +277,7 @@ def kept_trace(functions: Any, signature: Signature, mode: str, roles: Roles = N
     if kept is None or not kept[0].unchanged():
         reads = _reads_of(many, *roles)
         program = trace_program(functions, signature, mode, roles)
-        # Where it is not cached, nothing is held: what the functions read may be large.
+        # If it is not cached, nothing is kept alive: the values that functions read may be large.
         if reads is None or not reads.unchanged():
             return program
         program.findings["reads"] = reads
@@ -287,18 +290,17 @@ def kept_trace(functions: Any, signature: Signature, mode: str, roles: Roles = N
 
 
 def _objects(value: Any) -> Any:
-    """Return which objects these are, or their values: the same ones are traced the same way."""
+    """Return the identities or values of objects; equal ones are traced alike."""
     if type(value) is tuple:
         return tuple([part if type(part) in _TOLD_BY_VALUE else id(part) for part in value])
     return id(value)
 
 
 def _identity(value: Any, depth: int = 0) -> Any:
-    """Return what two values have in common that are traced the same way.
+    """Return a key that is equal for values that are traced alike.
 
-    Functions created again in every call, from the same code over the same values, are one.
-    What is not told apart by its value is by its identity: a kept trace holds it, or what it reads
-    of it, so that nothing else takes its place in memory.
+    Functions recreated in every call, from the same code over the same values, have one key. Other
+    objects are keyed by identity: the cached trace keeps them alive, so their ids are not reused.
     """
     kind = type(value)
     if kind in _TOLD_BY_VALUE:
@@ -309,11 +311,11 @@ def _identity(value: Any, depth: int = 0) -> Any:
         return kind, value.hex()  # 0.0 and -0.0 are equal, but not the same
     if depth < DEEPEST:
         if kind is types.FunctionType and not value.__dict__ and not value.__kwdefaults__:
-            cells = value.__closure__ or ()
+            defaults, cells = value.__defaults__, value.__closure__
             return (
                 id(value.__code__), id(value.__globals__), value.__name__,
-                _identity(value.__defaults__, depth + 1),
-                tuple([_identity(_contents(cell), depth + 1) for cell in cells]),
+                defaults and _identity(defaults, depth + 1),
+                cells and tuple([_identity(_contents(cell), depth + 1) for cell in cells]),
             )  # fmt: skip
         if kind in (EdgeFunction, VertexFunction, Fold):
             held = vars(value)
@@ -322,7 +324,7 @@ def _identity(value: Any, depth: int = 0) -> Any:
 
 
 def _reads_of(*values: Any) -> _Reads | None:
-    """Return what functions read, or None if that may change unnoticed."""
+    """Return what functions read; None if that may change unnoticed."""
     reads = _Reads()
     try:
         reads.note_all(values)

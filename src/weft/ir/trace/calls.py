@@ -1,4 +1,4 @@
-"""What functions of a user take, told before Python calls them with something else."""
+"""Checks the parameters of user functions before calling them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from weft.ir.trace.builder import fail
 
 
 class Parameters(NamedTuple):
-    """The parameters of a function that are given by position."""
+    """The positional parameters of a function."""
 
     names: tuple[str, ...]
     defaults: tuple[Any, ...]  # of the last ones
-    by_name: tuple[str, ...]  # those without a default that can be given by name alone
+    by_name: tuple[str, ...]  # required keyword-only parameters
     any_number: bool  # *args
 
 
@@ -23,7 +23,7 @@ _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_
 
 
 def parameters_of(function: Callable[..., Any]) -> Parameters | None:
-    """Return what a function, a method or another callable takes; None where that is not known."""
+    """Return the parameters of a callable; None if unknown."""
     code = getattr(function, "__code__", None)
     if code is not None and not code.co_kwonlyargcount:
         first = 1 if isinstance(function, MethodType) else 0
@@ -49,13 +49,13 @@ def check_takes(function: Any, what: str, *expected: str, more: str = "") -> Cal
     Parameters
     ----------
     function
-        What the user gave.
+        The user's value.
     what
-        How it is called in the message.
+        Its name in messages.
     expected
-        The names of the values that it is going to be called with.
+        The names of its arguments.
     more
-        What further parameters may be; without it there may be none.
+        A description of allowed further parameters; by default none are allowed.
     """
     listed = ", ".join(expected)
     if not callable(function):

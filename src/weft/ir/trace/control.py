@@ -17,7 +17,7 @@ from weft.ir.trace.plain import plain_for, plain_while
 
 
 def _state(values: Any, builder: Builder) -> tuple[tuple[Value, ...], list[bool]]:
-    """Return what a loop starts from, and which parts of it are vertex ids."""
+    """Return the initial state of a loop, and which parts of it are vertex ids."""
     given = [node(x) for x in values]
     return tuple(builder.strong(x) for x in given), [builder.is_id(x) for x in given]
 
@@ -60,7 +60,7 @@ def _params(
 
 
 def cond(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-    """Return what one of two functions without parameters returns; only that one is run.
+    """Return the result of one of two functions without parameters; only that one runs.
 
     `weft.where` computes both of its values. The functions may read everything around them, and
     access fields by ``.at(i)``. They cannot assign fields, reduce scalars or gather: return values

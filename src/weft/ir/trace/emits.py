@@ -76,7 +76,7 @@ def make_pass(program: Program, name: str) -> None:
 
 
 def mark_arcs(program: Program, name: str) -> None:
-    """Let the last function note in an edge field at which arcs it ran and its condition held."""
+    """Make the last function mark, in an edge field, the arcs at which its condition held."""
     step = program.steps[-1]
     if step.kind != "edge":
         raise TraceError(

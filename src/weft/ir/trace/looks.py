@@ -1,4 +1,4 @@
-"""What `until` may look at: a field of a given vertex, and whether a vertex is settled."""
+"""Values for `until`: a field of a given vertex, and whether a vertex is settled."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def on_numbers(function: F) -> F:
-    """Let a function of traced values take plain numbers where nothing is being traced."""
+    """Make a function of traced values accept plain numbers outside of tracing."""
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:

@@ -70,7 +70,7 @@ def no_field(builder: Builder, what: str, name: str, known: Any) -> FieldError:
 
 
 class _Proxy:
-    """What u, v, w and e share: they are not values, and say so."""
+    """Base class of u, v, w and e, which raise helpful errors if used as values."""
 
     __slots__ = ()
 
@@ -185,7 +185,7 @@ class LiveCell(Expr):
         return self._reduce("or", x)
 
     def and_(self, x: Any) -> Expr:
-        """Keep bits of the field; return the value before."""
+        """Combine by bitwise and; return the value before."""
         return self._reduce("and", x)
 
     def set(self, x: Any) -> None:
@@ -475,7 +475,7 @@ def messages_of(returned: Any, what: str) -> tuple[tuple[Value, ...], Value | No
     parts = returned if isinstance(returned, tuple) else (returned,)
     if any(part is None for part in parts):
         raise fail(
-            f"{what} returned nothing where a message is due. Return the message, or "
+            f"{what} returned nothing, but must return a message. Return the message, or "
             f"weft.send(message, when=condition)."
         )
     return tuple(node(part) for part in parts), when

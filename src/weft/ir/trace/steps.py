@@ -26,7 +26,7 @@ def name_of(function: Function) -> str:
 
 
 class _Made:
-    """What `weft.edge`, `weft.vertex` and `weft.fold` make; counts changes of its attributes."""
+    """Base class of edge functions, vertex functions and folds; counts attribute changes."""
 
     edits = 0
 
@@ -41,7 +41,7 @@ class _Made:
 
 
 class _Function(_Made):
-    """What `weft.edge` and `weft.vertex` make."""
+    """Base class of edge and vertex functions."""
 
     function: Function
 
@@ -102,6 +102,7 @@ class VertexFunction(_Function):
         vars(self).update(
             function=function, wake=wake, active=roles.get("active"),
             everywhere=roles.get("on") == "all", order_free=bool(roles.get("order_free")),
+            shrinks=bool(roles.get("shrinks")),
             __name__=name_of(function), __doc__=function.__doc__,
         )  # fmt: skip
 
@@ -110,6 +111,7 @@ class VertexFunction(_Function):
     active: Function | None
     everywhere: bool
     order_free: bool
+    shrinks: bool
     __name__: str
 
     def __repr__(self) -> str:
@@ -173,7 +175,7 @@ def call_function(
 ) -> Any:
     """Call a user's function with proxies, and with the scalars that its parameters name.
 
-    `first` names the proxies where their number does not tell what they are.
+    `first` names the proxies if their number does not determine their kinds.
     """
     builder.code = getattr(function, "__code__", None)
     first = _NAMES[len(proxies)] if first is None else first
@@ -294,7 +296,13 @@ def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
         step.active = _condition(f.active, signature, (Vertex("v"), Vertex("before")), "active")
     gathers = any(value.op in ("gather", "gather_by") for value in step.body.body)
     step.wake = f.wake or ("all" if gathers else "changed")
-    step.everywhere, step.order_free = f.everywhere, f.order_free
+    step.everywhere, step.order_free, step.shrinks = f.everywhere, f.order_free, f.shrinks
+    if f.shrinks and (not step.conditional or f.everywhere):
+        raise TraceError(
+            f"{f.__name__}: shrinks=True says that vertices for which the function returns False "
+            f"are left out from then on. Expected a function that returns a condition, without "
+            f"on='all'."
+        )
     return step
 
 
@@ -355,7 +363,7 @@ def _trace_settled(until: Settled, functions: Any, signature: Signature) -> Bloc
 
 
 class ThresholdStats:
-    """What `next_threshold(old, stats)` may look at.
+    """The `stats` argument of `next_threshold(old, stats)`.
 
     `stats.min` is the least waiting priority, `stats.waiting` the number of waiting vertices and
     `stats.edges` the number of edges that the last superstep looked at.
@@ -384,7 +392,7 @@ def _trace_threshold(function: Function, signature: Signature) -> Block:
 
 
 class Roles(NamedTuple):
-    """What a program has beside its functions."""
+    """The roles of a program in addition to its functions."""
 
     until: Function | Settled | None = None
     refill: Any = ()
@@ -396,6 +404,18 @@ class Roles(NamedTuple):
 
 
 NO_ROLES = Roles()
+
+
+def _check_shrinking(program: Program) -> None:
+    """Raise where a function shrinks what no refill begins with."""
+    followed = program.refill[1:] and program.refill[1].folded
+    for step in program.all_steps():
+        first = bool(program.refill) and step is program.refill[0]
+        if step.shrinks and (not first or followed):
+            raise TraceError(
+                f"{step.name}: shrinks=True belongs to the first function of refill=, which a fold "
+                f"does not continue."
+            )
 
 
 def trace_program(
@@ -422,6 +442,7 @@ def trace_program(
         program.refill = trace_steps(refill, signature)
         if program.refill[-1].kind != "vertex":
             raise TraceError("the last step of refill= must be a vertex function.")
+    _check_shrinking(program)
     if next_threshold is not None:
         program.next_threshold = _trace_threshold(next_threshold, signature)
     return program

@@ -73,7 +73,7 @@ def arranged(topology: Topology, name: str) -> Topology:
 
 
 def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
-    """Keep the slow orders of a graph that has changed only a little.
+    """Reuse the slow orders of a graph that has changed only a little.
 
     They remain about as good; new vertices come last.
     """
@@ -219,7 +219,7 @@ def _by_degree(topology: Topology) -> Array:
 
 
 def _hubs_first(topology: Topology) -> Array:
-    """Put vertices above the mean degree first; both groups keep their order."""
+    """Move vertices above the mean degree first; both groups keep their order."""
     xp, degree = topology.xp, total_degree(topology)
     n = topology.num_vertices
     # Compare integers, since the mean would be rounded.
@@ -269,7 +269,7 @@ def _communities(topology: Topology) -> Array:
 
 
 def _on_host(module: str, function: str) -> Callable[[Topology], Array]:
-    """Return what makes an order by a function of this package over the arcs on the host."""
+    """Return the maker of an order that is computed on the host by a function of this package."""
 
     def make(topology: Topology) -> Array:
         rows = topology.adjacency(topology.primary_direction)

@@ -35,7 +35,7 @@ def gorder(offsets: Array, targets: Array, directed: bool) -> Array:
     n = degree.size
     if n == 0:
         return np.zeros(0, np.int64)
-    # As in the paper, what vertices have in common with many others tells nothing.
+    # As in the paper, neighbours shared with many other vertices carry no information.
     hub = max(1, int(np.sqrt(n)))
     first = np.argsort(-degree, kind="stable")
     return _placed(rows, ends, first, hub, WINDOW * (int(degree.max()) + 2) + 1)

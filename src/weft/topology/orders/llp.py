@@ -56,7 +56,7 @@ def llp_order(offsets: Array, targets: Array, directed: bool) -> Array:
 
 @njit(cache=True, nogil=True)
 def _swept(rows, ends, visited, gamma, label, size, count):  # type: ignore[no-untyped-def]
-    """Let each vertex take the best label in turn; `count` stays all zeros."""
+    """Move each vertex in turn to the best label; `count` is all zeros before and after."""
     changed = 0
     for v in visited:
         own = label[v]

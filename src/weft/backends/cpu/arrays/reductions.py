@@ -98,7 +98,7 @@ def _heaviest(totals: Sequence[Array], rows: Array, messages: Sequence[Array]) -
 
 
 def _starts(rows: Array) -> Array:
-    """Return where a new row begins in rows that rise."""
+    """Return where each new row begins, given ascending rows."""
     if not len(rows):
         return np.zeros(0, np.intp)
     return np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))

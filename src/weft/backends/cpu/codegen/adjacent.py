@@ -60,7 +60,7 @@ class Accumulator:
         return place
 
     def count_edges(self) -> None:
-        """Let the smallest edge id decide where several messages could be chosen."""
+        """Choose among equal messages by the smallest edge id."""
         self.edge = self.renderer.out.fresh("e")
         self.renderer.out.line(f"{self.edge} = -1")
 
@@ -156,7 +156,7 @@ class Collector:
         renderer.out.line(f"{self.count} = 0")
 
     def take(self, messages: list[Operand], edge: object = None) -> None:
-        """Keep one arc's message."""
+        """Store one arc's message."""
         text = stored(str(messages[0]), self.dtype)
         self.renderer.out.line(f"{self.keys}[keys_base + {self.count}] = {text}")
         if self.weight:

@@ -250,7 +250,7 @@ class BlockRenderer(blocks.BlockRenderer):
         return state
 
     def _advance(self, state: list[Operand], results: list[Operand], dtypes: list[Any]) -> None:
-        """Give the state its next values all at once: a result may be the old value of a part."""
+        """Assign the next state all at once, since a result may be the old value of a part."""
         places = [s for s in state if isinstance(s, Stretch)]
         scalars, moves = [], []
         for target, result in zip(state, results, strict=True):

@@ -42,7 +42,7 @@ class Choice:
         out.line(f"{self.key} = {literal(0, key)}")
 
     def take(self, messages: list[Operand], key: str) -> None:
-        """Take the messages of an entry if they are better, or as good and of a smaller key."""
+        """Take the messages of an entry if they are better, or equal with a smaller key."""
         out = self.renderer.out
         held = [self.renderer.hold(m, d) for m, (d, _) in zip(messages, self.kinds, strict=True)]
         earlier = f"{key} < {self.key}"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from weft.backends.cpu.codegen.adjacent import Accumulator
 from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand
+from weft.backends.cpu.codegen.emits import filled_after
 from weft.backends.cpu.codegen.expressions import cast, elementwise
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.text import Emitter
 from weft.backends.emit.gathers import handed_out, split
-from weft.ir.check.facts import arcs_of_common, sends_alike
+from weft.ir.check.facts import arcs_of_common, emits_plainly, only_emits, sends_alike
 from weft.ir.ops import INT64, Value
 from weft.topology.row_bits import BLOCK_COST, BLOCK_WORDS, FIELDS
 
@@ -51,10 +52,10 @@ class _Rows:
 def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
     """Render a reduction over common neighbours by a marker that stays with the row of a.
 
-    Where the arcs of a are asked for, their slots are kept beside the marks, so that a hit costs
-    one more load. A row of b that is much longer than that of a is searched instead. The head of
-    b's row, if it has one, is compared with the marks word by word, unless the arcs of b are asked
-    for: bits do not tell their slots, and to search for each takes longer than the walk.
+    If the arcs of a are needed, their slots are stored with the marks, so a hit costs one more
+    load. A row of b that is much longer than that of a is searched instead. The head of b's row, if
+    it has one, is compared with the marks word by word, unless the arcs of b are needed: bits do
+    not give their slots, and searching for each takes longer than the walk.
     """
     out, args = renderer.out, renderer.args
     asked = arcs_of_common(value)
@@ -78,7 +79,12 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
     counted = rows.head is not None and sends_alike(value)
     if counted:
         _count_head(renderer, value, rows, accumulators[0])
-    with _hits(out, rows, bits=rows.head is not None and not counted):
+    writes = renderer.scope.emits == "write" and only_emits(value)
+    plain = writes and emits_plainly(value)
+    every = plain and rows.head is None
+    walked = filled_after(_nested(renderer, renderer.scope.site), value) if plain else nullcontext()
+    bits = rows.head is not None and not counted
+    with walked as known, _hits(out, rows, bits=bits, every=every) as hit:
         slot, low, searched, w = rows.slot, rows.low, rows.searched, rows.w
         site = renderer.scope.site
         found = {}
@@ -90,7 +96,11 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
             near = renderer.variable(f"np.uint64({slot}) if {searched} else {kept}", "p")
             found["ea"] = _arc(site, a, near)
         index = {**site.index, "w": w}
-        nested = _nested(renderer, replace(site, index=index, found=found))
+        nested = _nested(known or renderer, replace(site, index=index, found=found))
+        nested.scope.taken = hit if every else ""
+        if writes:
+            with out.block("if emitted == emit_end:"):
+                out.line("break")
         _take(nested, value, accumulators, ends)
     for accumulator in accumulators:
         accumulator.renderer = renderer
@@ -148,11 +158,12 @@ def _count_head(
 
 
 @contextmanager
-def _hits(out: Emitter, rows: _Rows, *, bits: bool) -> Iterator[None]:
+def _hits(out: Emitter, rows: _Rows, *, bits: bool, every: bool) -> Iterator[str]:
     """Open a loop over common neighbours in ascending order.
 
     With `bits` those of a head come from its words, and their slots are not known. Else the head
-    has been taken, or there is none.
+    has been taken, or there is none. With `every` the loop stops at all targets, and the variable
+    that is returned tells which are common: no branch depends on it.
     """
     head, w = rows.head, rows.w
     walked, hit, begin = (out.fresh(name) for name in ("row", "h", "begin"))
@@ -165,8 +176,8 @@ def _hits(out: Emitter, rows: _Rows, *, bits: bool) -> Iterator[None]:
     if not bits:
         with out.block(f"for {rows.slot} in range({begin}, {end}):"):
             _look(out, rows, hit)
-            with out.block(f"if {hit}:"):
-                yield
+            with out.block("if True:" if every else f"if {hit}:"):
+                yield hit
         return
     assert head is not None
     word, found = out.fresh("k"), out.fresh("bits")
@@ -191,7 +202,7 @@ def _hits(out: Emitter, rows: _Rows, *, bits: bool) -> Iterator[None]:
             _look(out, rows, hit)
             with out.block(f"if not {hit}:"):
                 out.line("continue")
-        yield
+        yield hit
 
 
 def _look(out: Emitter, rows: _Rows, hit: str) -> None:

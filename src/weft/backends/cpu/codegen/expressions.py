@@ -11,7 +11,7 @@ from weft.ir.elementwise import OPS
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "eq": "==", "ne": "!=", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}  # fmt: skip
-_WRAPPING = {"add": "plus", "sub": "minus", "mul": "times"}  # of int64: `+` is not told to wrap
+_WRAPPING = {"add": "plus", "sub": "minus", "mul": "times"}  # of int64: `+` is not declared to wrap
 _CALLS = {"floordiv": "floordiv", "mod": "mod", "pow": "power", "shl": "shl", "shr": "shr"}
 
 

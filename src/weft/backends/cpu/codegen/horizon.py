@@ -36,13 +36,13 @@ class Horizon:
         self.samples, self.kept = use("samples"), use("kept")
 
     def begin(self) -> None:
-        """Load what a paused run goes on with."""
+        """Load the state of a paused run."""
         self.out.line("horizon = steering[2]")
         self.out.line("kept_base = np.uint64(tid * LOCAL)")
         self.out.line(f"far_base = kept_base + np.uint64({LISTED})")
 
     def save(self) -> None:
-        """Keep it, by one thread."""
+        """Save the state of a paused run, by one thread."""
         self.out.line("steering[2] = horizon")
 
     def choose(self) -> None:
@@ -91,9 +91,9 @@ class Horizon:
         return priority_of(self.kernel, self.step, site, fresh)
 
     def note_sender(self) -> None:
-        """Find how far u sends; remember that it held messages back.
+        """Find how far u sends; record that it withheld messages.
 
-        A vertex that is itself beyond the horizon holds nothing back.
+        A vertex beyond the horizon withholds nothing.
         """
         site = self.kernel.site("out", "s", v="u")
         overlay_pairs(self.kernel, site)
@@ -129,7 +129,7 @@ class Horizon:
     def pull_row(
         self, improve: Callable[[Kernel, Step, BlockRenderer, list[Operand]], None]
     ) -> Site:
-        """Render a pull of v from those who held back; sets `hits` where one improved it."""
+        """Render a pull of v from withholding vertices; sets `hits` if one improved it."""
         out = self.out
         site = self.kernel.site("out", "s")
         overlay_pairs(self.kernel, site)

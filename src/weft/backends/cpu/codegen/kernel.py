@@ -26,7 +26,7 @@ from weft.topology.topology import Direction
 SAVED_NAMES = (
     "step", "phase", "size", "dense", "edges", "pulling", "share", "explored", "mapped", "epoch",
     "swapped", "bit_swapped", "status", "trail_size", "records", "far_size", "far_swapped", "began",
-    "before",
+    "before", "remaining_size",
 )  # fmt: skip
 RUNNING, EMPTY, UNTIL, LIMIT, STOPPED_BY_USER, TRAIL_FULL = range(6)
 
@@ -42,7 +42,7 @@ from weft.backends.cpu.runtime.names import *
 
 @dataclass
 class Options:
-    """What of a configuration shapes the code."""
+    """The options of a configuration that shape the code."""
 
     directions: tuple[str, ...] = ("push", "pull")
     schedule: str = "vertex"
@@ -63,7 +63,7 @@ class Options:
 
 @dataclass
 class Kernel:
-    """What the renderers of sweeps share."""
+    """The kernel under construction, shared by the renderers of sweeps."""
 
     program: Program
     traits: Traits
@@ -158,7 +158,7 @@ class Kernel:
         return _Shares(self, size, grain, suited)
 
     def emit(self, vertex: str, *, count_only: bool = False, degree: str = "") -> None:
-        """Put a vertex into the next frontier; `degree` is its out-degree where that is known."""
+        """Add a vertex to the next frontier; `degree` is its out-degree, if known."""
         out = self.out
         if self.discards:
             out.line("pass")
@@ -283,7 +283,7 @@ class Kernel:
 
 
 def _start(reduction: Reduction, dtype: Any) -> str:
-    """Return what the total of a scalar starts from."""
+    """Return the initial value of a scalar's total."""
     wide = total_dtype(reduction, dtype)
     return str(literal(identity_of(reduction, wide), wide))
 

@@ -94,7 +94,7 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
 
 
 def _hold_first(kernel: Kernel, sweep: Sweep) -> None:
-    """Let all members of the first frontier wait, so that they come in order too."""
+    """Defer all members of the first frontier, so that they are processed in order too."""
     out = kernel.out
     kernel.begin_phase()
     _begin_split(kernel)
@@ -132,7 +132,7 @@ def _record(kernel: Kernel) -> None:
 
 
 def _pull_beyond(kernel: Kernel, sweep: Sweep, horizon: Horizon) -> None:
-    """Let every vertex beyond the horizon pull what was held back; then there is no horizon."""
+    """Pull withheld messages at every vertex beyond the horizon; then drop the horizon."""
     out = kernel.out
     kernel.begin_phase()
     out.line("entered = n")
@@ -254,7 +254,7 @@ def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str], horizon: Horizo
 
 
 def _enqueue(kernel: Kernel, step: Step, site: Site, messages: list[Operand]) -> None:
-    """Put an improved vertex into the near queue or on the far list."""
+    """Add an improved vertex to the near queue or the far list."""
     out = kernel.out
     out.line(
         f"rank = {priority_of(kernel, step, site, dict(zip(step.into, messages, strict=False)))}"
@@ -306,7 +306,7 @@ def _start_from_least(kernel: Kernel, *, first: bool = False) -> None:
 
 
 def _ask_threshold(kernel: Kernel, sweep: Sweep) -> None:
-    """Let the user's function choose, given the least priority that waits."""
+    """Call the user's threshold function with the smallest waiting priority."""
     out = kernel.out
     kernel.begin_phase()
     out.line("least = np.inf")
@@ -372,7 +372,7 @@ def _begin_split(kernel: Kernel) -> None:
 
 
 def _keep_far(kernel: Kernel, far: str) -> None:
-    """Put a vertex on a list that was empty, and take its priority into account."""
+    """Add a vertex to an initially empty list, and account for its priority."""
     kernel.out.line("least = min(least, rank)")
     with kernel.out.block("if abs(rank) < np.inf:"):
         kernel.out.line("total += rank")

@@ -15,7 +15,7 @@ from weft.backends.cpu.codegen.text import Arguments, Emitter
 
 
 def refusal(format_: Any) -> str:
-    """Return why a format is not possible on a CPU, or nothing."""
+    """Return why a format is not possible on a CPU, or an empty string."""
     if is_plain(format_) or all(kind.loops for kind in format_.kinds):
         return ""
     return "it does not say how a CPU reads it"
@@ -27,7 +27,7 @@ def is_plain(format_: Any) -> bool:
 
 
 class ArcNames(NamedTuple):
-    """What a loop over the arcs of a vertex calls the vertex, the slot and the other end."""
+    """The names of the vertex, the slot and the other end in a loop over arcs."""
 
     vertex: str
     slot: str

@@ -193,6 +193,8 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
             render_vertex_sweep(kernel, sweep, wake=wake)
             direction = "2"
         kernel.discards = False
+        if sweep.last.shrinks:
+            _keep_remaining(kernel)
         keep_live_old(kernel, sweep)
         record(kernel, first_number + number, direction)
         out.line("work += looked_all + entered")
@@ -201,7 +203,8 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
 def _wide_or_narrow(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     """Render a superstep by the steps that suit the frontier.
 
-    Those for wide ones leave a frontier of all: it tells that the others begin by renewing.
+    Steps for wide frontiers leave a frontier of all vertices, after which the others start by
+    renewing.
     """
     out, directions = kernel.out, kernel.options.directions
     sweeps, wide, renew = (planned[role] for role in ("steps", "wide", "renew"))
@@ -243,8 +246,8 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
                     out.line(f"status = {EMPTY}")
                     out.line("break")
             elif refill:
-                out.line("size, dense, edges, mapped = n, 1, arcs, 0")
-                with out.block("if n > 0:"):
+                _begin_round(kernel, refill[0])
+                with out.block("if size > 0:"):
                     _superstep(kernel, refill, final="run", first_number=len(sweeps))
                 with out.block("if size == 0:"):
                     out.line(f"status = {EMPTY}")
@@ -278,6 +281,33 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
             out.line("break")
         with out.block("if nt == 1 and work > budget:"):
             out.line("break")
+
+
+def _begin_round(kernel: Kernel, first: Sweep) -> None:
+    """Render what a refill runs over: all vertices, or those that its first step left."""
+    out = kernel.out
+    if not first.last.shrinks:
+        out.line("size, dense, edges, mapped = n, 1, arcs, 0")
+        return
+    remaining = kernel.args.use("remaining")
+    with out.block("if remaining_size == 0:"):
+        out.line("size, dense, edges, mapped = n, 1, arcs, 0")
+    with out.block("else:"):
+        out.line("size, dense, edges, mapped = remaining_size - 1, 0, 0, 0")
+        _copy_queue(kernel, f"queue_a[i] = {remaining}[i]")
+
+
+def _keep_remaining(kernel: Kernel) -> None:
+    """Render the copy of what the first step of a refill put out; 0 stands for no copy yet."""
+    _copy_queue(kernel, f"{kernel.args.use('remaining')}[i] = queue_a[i]")
+    kernel.out.line("remaining_size = size + 1")
+
+
+def _copy_queue(kernel: Kernel, entry: str) -> None:
+    kernel.begin_phase()
+    with kernel.shares("size", 4096):
+        kernel.out.line(entry)
+    kernel.barrier()
 
 
 def _keep_trail(kernel: Kernel) -> None:

@@ -36,7 +36,7 @@ def _messages(kernel: Kernel, step: Step) -> list[str]:
 
 
 def _shift(kernel: Kernel, step: Step) -> str:
-    """Return how many bits of a key tell the place."""
+    """Return the number of bits of a key that hold the place."""
     return "np.uint64(0)" if sends_uniform(step) else kernel.args.use("place_bits")
 
 
@@ -55,7 +55,7 @@ def order_frontier(kernel: Kernel, sweep: Sweep) -> None:
 
 
 def begin_arc(kernel: Kernel, step: Step, place: str) -> None:
-    """Give an arc its place; until it sends, its target is beyond all vertices."""
+    """Assign an arc its place; until it sends, its target is beyond all vertices."""
     kernel.out.line(f"place = np.uint64({place})")
     if step.accept is not None or step.conditional:
         keys, _ = _keys(kernel, step)
@@ -65,7 +65,7 @@ def begin_arc(kernel: Kernel, step: Step, place: str) -> None:
 def keep_message(
     kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]
 ) -> None:
-    """Render what becomes of the messages of one arc: they wait at its place."""
+    """Render storing the messages of one arc at its place."""
     from weft.backends.cpu.codegen.vertices import write
 
     (keys, _), shift = _keys(kernel, step), _shift(kernel, step)

@@ -1,4 +1,4 @@
-"""Who takes which rows and slots: the schedules of the CPU.
+"""The schedules of the CPU, which assign rows and slots to threads.
 
 vertex  shares of rows, handed out as threads become free
 edge    equal shares of slots; a pushed row may be cut, a pulled row stays with one thread

@@ -1,4 +1,4 @@
-"""What the loads of a function mean at one place of the generated code."""
+"""The meaning of a function's loads at one place of the generated code."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Site(site.Site):
         }[kind]  # fmt: skip
 
     def element(self, value: Value, array: str, place: str) -> Operand:
-        """Return what an array holds at a place."""
+        """Return the element of an array at a place."""
         if value.shape:
             return Stretch(array, f"{place} * np.uint64({value.size})", value.shape, value.dtype)
         return cast_loaded(f"{array}[{place}]", value.dtype)

@@ -1,4 +1,4 @@
-"""What becomes of messages: atomics in a push, registers in a pull, the commit after the sweep."""
+"""Delivers messages: atomics in a push, registers in a pull, the commit after the sweep."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def size_of(shape: tuple[int, ...]) -> int:
 
 
 def emit_once(kernel: Kernel, vertex: str = "v") -> None:
-    """Put a vertex into the next frontier unless that happened in this phase already."""
+    """Add a vertex to the next frontier unless this phase already did."""
     if kernel.discards:
         return
     stamp = kernel.args.use("stamp")
@@ -92,7 +92,7 @@ def _improves(name: str, message: str, old: str, dtype: Any) -> str:
 def improve(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
     """Update v in place; sets `hit` where it changed.
 
-    A read guards the atomic, and the atomic's old value tells whether it changed anything.
+    A read guards the atomic, and the atomic's old value shows whether it changed anything.
     """
     out, args = kernel.out, kernel.args
     if step.reductions[0].selecting:
@@ -141,7 +141,7 @@ def _stamp(kernel: Kernel, number: int) -> str:
 
 
 def _touch(kernel: Kernel, number: int) -> str:
-    """Note that a function sent to v; return a test whether this was its first message there.
+    """Mark that a function sent to v; return a test for its first message there.
 
     What the first function of a fold sends to is the list of vertices that got a message at all.
     """
@@ -201,7 +201,7 @@ def _compete(
     kernel: Kernel, number: int, reduction: Reduction, step: Step, renderer: BlockRenderer,
     messages: list[Operand],
 ) -> None:  # fmt: skip
-    """Put key and payloads into the inboxes if the key is better; a lock of v keeps them one."""
+    """Store key and payloads in the inboxes if the key is better, under a lock of v."""
     out, locks = kernel.out, kernel.args.use("locks")
     sign = "<" if reduction.name == "argmin" else ">"
     key = renderer.variable(str(messages[0]), "m")
@@ -330,7 +330,7 @@ def _placed(kernel: Kernel, kind: str, name: str) -> Operand:
 
 
 def value_at(array: str, dtype: Any, shape: tuple[int, ...], place: str = "v") -> Operand:
-    """Return what an array that is shaped like a field holds at a place."""
+    """Return the element at a place of an array shaped like a field."""
     if shape:
         return Stretch(array, f"{place} * np.uint64({size_of(shape)})", shape, dtype)
     return f"({array}[{place}] != 0)" if dtype.kind == "b" else f"{array}[{place}]"

@@ -142,7 +142,7 @@ def take_snapshots(kernel: Kernel, sweeps: list[Sweep]) -> None:
 
 
 def keep_live_old(kernel: Kernel, sweep: Sweep) -> None:
-    """Keep what the live fields that a sweep changed held before, in a phase over all vertices."""
+    """Save the earlier values of the live fields that a sweep changed, at all vertices."""
     if not sweep.live_old:
         return
     out, use = kernel.out, kernel.args.use

@@ -38,7 +38,7 @@ STEADY = frozenset({
     "offsets", "targets", "edge_ids", "degree", "vertex_ids", "vertex_places", "reverse",
     "partial", "shares", "local", "local_touched", "touched",
     "row_ends", "row_sums", "weaver_table", "weaver_sums", "keys", "table", "totals", "counts",
-    "scratch", "far", "local_far",
+    "scratch", "far", "local_far", "remaining",
     "own", "spread", "hidden", "marker_slots", "row_bits", "row_words",
     "samples", "kept", "by_keys", "by_values", "by_table", "paths",
     "radix_keys", "radix_messages", "radix_table",
@@ -80,7 +80,7 @@ def _element(dtype: Any) -> np.dtype[Any]:
 
 
 class Steady(NamedTuple):
-    """What stays the same run after run of one program on one workspace."""
+    """The constant arguments of one program on one workspace."""
 
     arguments: list[Any]  # None in place of those that change
     changing: list[tuple[int, str, tuple[Any, ...]]]  # position and binding of these
@@ -112,7 +112,7 @@ class Binder:
         self.trail_steps = 1024
 
     def steady(self) -> Steady:
-        """Return what stays the same run after run on a workspace."""
+        """Return the arguments that stay constant on a workspace."""
         arguments: list[Any] = []
         changing: list[tuple[int, str, tuple[Any, ...]]] = []
         for position, (kind, *rest) in enumerate(self.rendered.bindings.values()):
@@ -161,7 +161,7 @@ class Binder:
         return flat(self.request.data.fields[name])
 
     def _origin(self, name: str) -> Array:
-        """Return what a field holds at the first frontier, the same everywhere."""
+        """Return the value of a field at the first frontier, where it is uniform."""
         first = self.request.start.frontier
         chosen: Any = slice(0, 1) if first is None else first[:1]
         held = self._field(name)[chosen]
@@ -174,7 +174,7 @@ class Binder:
         return buffer
 
     def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Array:
-        """Return what gathers the messages into a field; a commit leaves it as it found it."""
+        """Return the inbox of a field; a commit restores its neutral values."""
         field, reduction = self._field(name), Reduction(monoid, None, identity)
         dtype = total_dtype(reduction, field.dtype)
         neutral = neutral_of(reduction, self.request.data.fields[name].dtype)
@@ -365,7 +365,7 @@ class Binder:
         return heads
 
     def _longest_row(self) -> int:
-        """Return the most messages that a vertex can gather, one at least."""
+        """Return the maximum number of messages that a vertex can gather, at least one."""
         return max(1, *(int(self._degree(way).max(initial=0)) for way in ("in", "out")))
 
     def _keys(self, dtype: Any, number: int | str) -> Array:
@@ -394,7 +394,7 @@ class Binder:
     # -- messages that are sorted
 
     def _places(self) -> int:
-        """Return the most arcs that a superstep can push along; over pairs none are pushed."""
+        """Return the maximum number of arcs that a superstep can push; pairs push none."""
         return max(1, self.topology.num_arcs)
 
     def _place_bits(self) -> Any:
@@ -427,7 +427,7 @@ class Binder:
         return np.asarray(self.topology.paths_of_two(direction))
 
     def _entries(self, direction: Any, hops: int, vertices: bool) -> int:
-        """Return the most entries that a row of a gather by key can have, one at least."""
+        """Return the maximum number of entries of a row of a gather by key, at least one."""
         if hops == 1:
             ways = ("in", "out") if direction == "both" else (direction,)
             most = sum(int(self._degree(way).max(initial=0)) for way in ways)
@@ -465,6 +465,9 @@ class Binder:
 
     def _far(self, which: int) -> Array:
         return self.workspace.get(("far", which), self.n, self._index())
+
+    def _remaining(self) -> Array:
+        return self.workspace.get("remaining", self.n, self._index())
 
     def _local_far(self) -> Array:
         return self.workspace.get("local_far", self.nt * LOCAL, self._index())

@@ -37,6 +37,7 @@ LOOKED = 4  # place of the arcs looked at, in a record of the ring
 
 Array = np.ndarray[Any, Any]
 Blocks = Mapping[str, Sequence[Block]]  # by direction, the rows of lower vertices first
+EdgeState = dict[str, Array]
 
 
 def joined(blocks: Sequence[Block]) -> tuple[Array, dict[str, Array]]:
@@ -49,7 +50,7 @@ def joined(blocks: Sequence[Block]) -> tuple[Array, dict[str, Array]]:
 
 
 class BlockSpace:
-    """What all sweeps over the blocks of one graph share: rows of offsets, and degrees.
+    """The state shared by all sweeps over the blocks of one graph: offsets, and degrees.
 
     Parameters
     ----------
@@ -80,6 +81,7 @@ class BlockSpace:
         self.topology._degrees = dict(degrees)
         self.topology.num_arcs = manifest.num_arcs
         self.topology._row_bits = (None,)  # rows come block by block
+        self.topology._reverse = np.zeros(0, np.int64)  # and opposite arcs with them
         # Vertex functions run over all vertices and no arcs.
         self.vertices = Topology(
             Adjacency(np.zeros(n + 1, np.int64), nothing),
@@ -157,13 +159,17 @@ class BlockRun:
         """Whether the proof holds that messages close the vertices they reach for good."""
         return self.compiled.sweeps[0].mode == "once"
 
-    def block(self, members: Array, blocks: Blocks) -> Array:
-        """Sweep the rows of some members; return the vertices that are put out, sorted."""
-        outcome = self._evaluated(members, blocks)
+    def block(self, members: Array, blocks: Blocks, edge_state: EdgeState | None = None) -> Array:
+        """Sweep the rows of some members; return the vertices that are put out, sorted.
+
+        `edge_state` has the values of the arcs of the one block, which are changed, and behind them
+        those of their opposite arcs if the program reads these.
+        """
+        outcome = self._evaluated(members, blocks, edge_state)
         if outcome is None:
             if self._kernel is None:
                 self._kernel = _BlockKernel(self)
-            outcome = self._kernel.block(members, blocks)
+            outcome = self._kernel.block(members, blocks, edge_state)
         frontier = outcome.frontier
         if frontier is None:
             return np.arange(self.space.manifest.num_vertices, dtype=self.space.dtype)
@@ -171,7 +177,7 @@ class BlockRun:
         return frontier
 
     def pull(self, first: int, end: int, blocks: Blocks) -> Array:
-        """Pull along the rows of a block, from all of the frontier; return who is put out, sorted.
+        """Pull along the rows of a block, from all of the frontier; return the output, sorted.
 
         The request's direction is "pull", and its frontier that of the whole sweep.
         """
@@ -190,15 +196,17 @@ class BlockRun:
 
     @property
     def looked(self) -> int:
-        """How many arcs pulls have looked at, as far as their kernel ran."""
+        """The number of arcs that pulls have visited, as counted by their kernel."""
         return 0 if self._kernel is None else self._kernel.looked
 
     def end(self) -> None:
-        """Write back what the kernel keeps in other forms."""
+        """Write back results that the kernel stores in other forms."""
         if self._kernel is not None:
             self._kernel.end()
 
-    def _evaluated(self, members: Array | None, blocks: Blocks) -> Outcome | None:
+    def _evaluated(
+        self, members: Array | None, blocks: Blocks, edge_state: EdgeState | None = None
+    ) -> Outcome | None:
         """Run a small block without a kernel, if that pays."""
         if self._kernel is not None or self.compiled.kernel is not None or len(blocks) > 1:
             return None
@@ -207,7 +215,12 @@ class BlockRun:
         if self.space.manifest.num_vertices + arcs > SMALL_GRAPH:
             return None
         topology, columns = self.space.small(self._way(way), held)
-        data = replace(self.request.data, column=lambda name, order: columns[name])
+        if edge_state:
+            topology._reverse = np.arange(topology.num_arcs) + topology.num_arcs
+        data = replace(
+            self.request.data, column=lambda name, order: columns[name],
+            edge_fields=edge_state or {},
+        )  # fmt: skip
         start = replace(self.request.start, frontier=members)
         request = replace(self.request, topology=topology, data=data, start=start)
         return evaluated(request, self.compiled)
@@ -232,7 +245,11 @@ class _BlockKernel(_Run):
         nt = 1 if small else int(owner.request.options.config.threads or num_threads())
         workspace = workspaces.take(topology, not small)
         dtypes = {name: c.dtype for name, c in owner.space.manifest.columns.items()}
-        data = replace(owner.request.data, column=lambda name, order: np.zeros(0, dtypes[name]))
+        data = owner.request.data
+        edges = {name: held[:0] for name, held in data.edge_fields.items()}
+        data = replace(
+            data, column=lambda name, order: np.zeros(0, dtypes[name]), edge_fields=edges
+        )
         request = replace(owner.request, data=data)
         super().__init__(request, owner.compiled, owner.constants, workspace, nt)
         self._loaded = self.compiled.kernel or self.compiled.load()
@@ -242,11 +259,11 @@ class _BlockKernel(_Run):
         self._begun: Array | None = None  # the loop's variables at the beginning of a pull
         self.looked = 0
 
-    def block(self, members: Array, blocks: Blocks) -> Outcome:
+    def block(self, members: Array, blocks: Blocks, edge_state: EdgeState | None) -> Outcome:
         """Run the kernel over the rows of some members."""
         self.request.start = replace(self.request.start, frontier=members)
         self._start(self._queues[0])
-        return self._sweep(blocks)
+        return self._sweep(blocks, edge_state)
 
     def pull(self, first: int, end: int, blocks: Blocks) -> Outcome:
         """Run the kernel along the rows of a block, from the whole frontier."""
@@ -274,9 +291,11 @@ class _BlockKernel(_Run):
         self.ctl[_SLOT["size"]] = frontier.size
         queue[: frontier.size] = frontier
 
-    def _sweep(self, blocks: Blocks) -> Outcome:
+    def _sweep(self, blocks: Blocks, edge_state: EdgeState | None = None) -> Outcome:
         """Run the kernel over the arcs of a block, from what it was started with."""
         arcs = self._exchange(blocks)
+        if edge_state:
+            self._exchange_edges(edge_state, arcs)
         ctl, queues = self.ctl, self._queues
         sizes = (self.n, arcs, 2**62, 2**62)
         arrays = (*queues, *self._bits, self.workspace.ring, *self._arguments)
@@ -299,6 +318,16 @@ class _BlockKernel(_Run):
                 elif rest[0] in columns:
                     self._arguments[position] = flat(columns[rest[0]])
         return min(int(targets.size) for targets, _ in found.values())
+
+    def _exchange_edges(self, edge_state: EdgeState, arcs: int) -> None:
+        """Bind the edge state of a block's arcs; opposite arcs follow them in the arrays."""
+        for position, (kind, *rest) in enumerate(self.binder.rendered.bindings.values()):
+            if kind == "edge_state":
+                self._arguments[position] = flat(edge_state[rest[0]])
+            elif kind == "edge_next":
+                self._arguments[position] = flat(edge_state[rest[0]][:arcs].copy())
+            elif kind == "reverse":
+                self._arguments[position] = unsigned(np.arange(arcs, 2 * arcs))
 
     def end(self) -> None:
         """Unpack pairs; keep the workspace for the next sweep."""

@@ -29,7 +29,7 @@ class Clock:
     def records(self, ring: np.ndarray[Any, Any], count: int, began: int) -> dict[str, Any]:
         """Return the records of a run, oldest first, with the time that each sweep took.
 
-        Where the ring does not hold all of them, the oldest one tells when the next one began.
+        If the ring does not hold all of them, the oldest one gives the start of the next.
         """
         rate = (time.perf_counter_ns() - self.wall_ns) / max(1, _now() - self.cycles)
         capacity = ring.size // WIDTH

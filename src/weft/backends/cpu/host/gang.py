@@ -188,7 +188,7 @@ def _places(nt: int) -> list[frozenset[int]]:
 
 
 def _stay_on(processors: frozenset[int]) -> None:
-    """Let the calling thread use these processors, if the system allows it."""
+    """Restrict the calling thread to these processors, if the system allows it."""
     if processors:
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, processors)
@@ -198,7 +198,7 @@ _pool = Pool()
 
 
 def _forget(pool: Pool) -> None:
-    """Give later callers new threads; those of `pool` stay asleep."""
+    """Make later callers use new threads; those of `pool` stay asleep."""
     global _pool
     if pool is _pool:
         _pool = Pool()

@@ -1,11 +1,11 @@
-"""Numba without work that changes nothing: what it imports, and what it does twice.
+"""Speeds up Numba by skipping redundant imports and repeated type resolution.
 
 Numba's `arraymath` asks for BLAS when it is loaded, before the first program runs, and that takes a
 third of the time from the start of a process to a first result. weft needs SciPy, so the answer is
 known. Code of others that does use BLAS asks again when it is compiled.
 
-To compile, Numba finds the types of a function in rounds. In every round it asks for each operation
-anew which of its variants fits the types of the operands, and makes an error message for each that
+To compile, Numba finds the types of a function in rounds. In every round it resolves each operation
+again to the variant that fits the types of the operands, and builds an error message for each that
 does not. A generated kernel has hundreds of additions of the same two types.
 """
 

@@ -64,8 +64,8 @@ from weft.storage.memory import Cache
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
 FEW = 256
-SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
-REUSES = False  # a bit of the frontier is as near as a field, or nearer
+SLICE = 20_000_000  # items of work between checks for signals, in the caller's thread
+REUSES = False  # a bit of the frontier is at least as close in memory as a field
 
 FAULTS = {
     INDEX_RANGE: "index",
@@ -84,7 +84,7 @@ _SWAPPED, _FAR_SWAPPED, _BIT_SWAPPED = (
 
 @dataclass
 class Compiled(Proofs):
-    """A program made ready: its text, its kernel, and how it was rewritten."""
+    """A compiled program: its text, its kernel, and its rewrites."""
 
     rendered: Rendered
     program: Program
@@ -143,7 +143,8 @@ def compile_program(request: Request) -> Form:
 def formats_of(request: Request) -> dict[str, Any]:
     """Return the formats by side whose rows are not those of the adjacency.
 
-    Deterministic runs have none: what depends on the order of arcs takes them as they are there.
+    Deterministic runs have none, since results that depend on the order of arcs use the
+    adjacency's.
     """
     config = request.options.config
     found: dict[str, Any] = {}
@@ -238,7 +239,7 @@ class _Run:
         self.n = request.topology.num_vertices
 
     def saved(self, name: str) -> int:
-        """Return one of the loop's variables as it was left."""
+        """Return the final value of one of the loop's variables."""
         return int(self.ctl[_SLOT[name]])
 
     def drive(self) -> Outcome:
@@ -297,7 +298,7 @@ class _Run:
         return self._outcome(status, queues[0])
 
     def _bytes(self) -> int:
-        """Return the bytes of graph, state and workspace, which a run never gives back."""
+        """Return the bytes of graph, state and workspace, which a run never frees."""
         held = self.request.topology.memory_bytes + self.request.data.nbytes
         return int(held + self.workspace.nbytes)
 
@@ -363,10 +364,10 @@ class _Run:
             frontier = request.start.frontier
         elif size == 0 or not ctl[_DENSE]:
             frontier = queue[:size].astype(request.topology.index_dtype)
-            few = size < FEW  # which are sorted sooner than looked at
+            few = size < FEW  # which are faster to sort than to test
             if size > 1 and (few or np.count_nonzero(frontier[1:] < frontier[:-1])):
                 frontier.sort()
-            if ctl[_FAR_SIZE]:  # those that an ordered run held back when it ended
+            if ctl[_FAR_SIZE]:  # those still waiting when an ordered run ended
                 names = list(self.compiled.rendered.bindings)
                 far = self._arguments[names.index("far_a")][: ctl[_FAR_SIZE]]
                 frontier = np.union1d(frontier, far).astype(frontier.dtype)

@@ -1,4 +1,4 @@
-"""Buffers that runs on one topology share: taken for a run, given back, grown when needed."""
+"""Buffers shared by runs on one topology: borrowed for a run, returned, and grown on demand."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Workspace:
         self.degrees: Array | None = None  # of the topology, once a run needed them
 
     def get(self, name: Any, size: int, dtype: Any) -> Array:
-        """Return a buffer of at least this size, cut to it; it starts as zeros."""
+        """Return a buffer of this size; initially zeros."""
         kind = np.dtype(dtype)
         held = self._arrays.get((name, kind))
         if held is None or held.size < size:
-            self._steady.clear()  # it may hold the buffer that was
+            self._steady.clear()  # it may reference the old buffer
             pairs = type(name) is tuple and name[0] == "pair"  # exchanged as a whole
             held = aligned(size, kind) if self._aligned or pairs else np.zeros(size, kind)
             self._arrays[name, kind] = held
@@ -65,7 +65,7 @@ class Workspace:
         return buffer
 
     def steady(self, owner: Any, nt: int, make: Callable[[], Any]) -> Any:
-        """Return what stays the same run after run, made again once buffers moved."""
+        """Return the constant arguments of an owner, rebuilt after buffers moved."""
         found = self._steady.get((id(owner), nt))
         if found is None:
             made = make()  # may take memory itself
@@ -109,14 +109,14 @@ def take(topology: Topology, shared: bool = True) -> Workspace:
 
 
 def _drop(identity: int) -> None:
-    """Forget the workspaces of a topology; keep some blocks whose size is the same for all."""
+    """Drop the workspaces of a topology, but reuse some blocks of common size."""
     for workspace in _idle.pop(identity, []):
         if len(_blocks) < MOST_BLOCKS:
             _blocks.append((workspace.ctl, workspace.ring))
 
 
 def give_back(topology: Topology, workspace: Workspace) -> None:
-    """Keep a workspace for the next run."""
+    """Return a workspace for the next run."""
     with _lock:
         _idle[id(topology)].append(workspace)
 

@@ -66,7 +66,7 @@ def solve(a, base, x, start, k, ctl, function, vertex):
 
 @inner(error_model="numpy")
 def solve_spd(a, base, x, start, k, ctl, function, vertex):
-    """Do the same for a symmetric positive definite matrix, of which the lower half is read.
+    """Solve with a symmetric positive definite matrix, of which the lower half is read.
 
     Cholesky's factor row by row: both operands of its inner products lie along memory.
     """

@@ -1,4 +1,4 @@
-"""What generated loops call: shares of work, queues, bitmaps, checked indices, packed pairs."""
+"""Run-time of generated loops: shares of work, queues, bitmaps, checked indices, pairs."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def first_from(targets, low, high, w):
 
 @inner()
 def place_row(slots, base, offsets, targets, row):
-    """Keep the slot of each far end of a row, of parallel arcs the first, in a thread's array."""
+    """Store the slot of each far end of a row, the first of parallel arcs, in a thread's array."""
     last = np.int64(-1)
     for s in range(offsets[row], offsets[row + ONE]):
         w = np.int64(targets[s])

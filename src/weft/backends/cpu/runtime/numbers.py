@@ -31,7 +31,7 @@ def _common(name, a, b):
 def _wrapping(operation, count):
     """Make an operation on integers of 64 bits that wraps.
 
-    Numba tells LLVM that signed numbers do not overflow, which then takes ``x + 1 > x`` for true.
+    Numba declares to LLVM that signed numbers do not overflow, so LLVM assumes ``x + 1 > x``.
     """
 
     def codegen(context, builder, sig, args):
@@ -165,7 +165,7 @@ def _int_power_body(function, signed):
     )
     builder = ir.IRBuilder(entry)
     negative = builder.icmp_signed("<", exponent, zero) if signed else ir.Constant(ir.IntType(1), 0)
-    # What a negative exponent leaves of +-1 is told by its lowest bit.
+    # The lowest bit of a negative exponent determines the power of +-1.
     count = builder.select(negative, builder.and_(exponent, one), exponent)
     builder.branch(loop)
 

@@ -1,4 +1,4 @@
-"""What the processor and the operating system offer to nopython code."""
+"""Access to the processor and the operating system from nopython code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pointer(typingctx, arr):
 
 @intrinsic
 def pause(typingctx):
-    """Tell the processor that this is a spin loop (nothing where it has no such hint)."""
+    """Hint to the processor that this is a spin loop (no effect where unsupported)."""
 
     def codegen(context, builder, sig, args):
         if X86:

@@ -11,7 +11,6 @@ from weft.backends.cpu.runtime.bits import clz
 DIGIT = 11  # bits that are sorted by at a time
 DIGITS = 1 << DIGIT
 FEW_DIGIT = 8  # the same where there are fewer items than a pass has counters
-FEW_DIGITS = 1 << FEW_DIGIT
 
 
 @inner(forceinline=True)

@@ -39,7 +39,7 @@ def registered_slots(sums, turn, nt):
 
 @inner()
 def clear_batches(ctl, base, turn, tid):
-    """Clear the cursor of the next round; everyone has left its last use at the barrier before."""
+    """Clear the cursor of the next round, which no thread has used since the last barrier."""
     if tid == 0:
         ctl[base + CURSOR + 1 - turn] = 0
 

@@ -68,7 +68,7 @@ class Accumulator:
             if neutral:
                 identity = literal(neutral_of(reduction, dtype), dtype)
             self._starts.append(filled(identity, dtype, shape))
-        # Whether `any` has a message: only who merges partial results has to know.
+        # Whether `any` has a message: only merging of partial results needs to know.
         self._got = f"{self._names[0]}_got" if prefix and reduction.name == "any" else ""
         if not prefix:
             self._declare(self.members())
@@ -106,11 +106,11 @@ class Accumulator:
 
     @property
     def got(self) -> str:
-        """The variable that tells whether `any` has a message, where there is one."""
+        """The variable that records whether `any` has a message, if there is one."""
         return self._got and self.prefix + self._got
 
     def count_edges(self) -> None:
-        """Let the smallest edge id decide where several messages could be chosen."""
+        """Choose among equal messages by the smallest edge id."""
         self._edge = f"{self._names[0]}_edge"
         self._got = ""
         if not self.held:
@@ -165,7 +165,7 @@ class Accumulator:
             self._combine(self.prefix + self._chunks, other_prefix + self._chunks)
 
     def _choose(self, messages: list[Operand], number: str, got: str) -> None:
-        """Take messages if they are better: of an arc, or of another partial result."""
+        """Take messages of an arc, or of another partial result, if they are better."""
         renderer, name = self.renderer, self.reduction.name
         held = [
             m if is_place(m) else renderer.hold(m, d, s)
@@ -221,7 +221,7 @@ class Collector:
             self.parts.append(renderer.mutable("0", weight, "acc"))
 
     def take(self, messages: Sequence[Operand], edge: Edge | None = None) -> None:
-        """Keep one arc's message."""
+        """Store one arc's message."""
         text = stored(messages[0], self.dtype)
         if self.weights:
             self.renderer.out.line(f"{self.weights}[{self.count}] = {bare(messages[1])};")

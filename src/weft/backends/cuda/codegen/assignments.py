@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from weft.backends.cuda.codegen.blocks import BlockRenderer
+from weft.backends.cuda.codegen.hub_table import place_of
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, c_type
@@ -210,4 +211,5 @@ def write_hoisted(
             root = block.results[0]
             array = kernel.args.use("hidden", name, root.dtype, root.size, *which)
             one = "" if root.shape else kernel.alone
-            out.line(f"{one}put<{c_type(root.dtype, root.shape)}>({array}, v, {result});")
+            kind = c_type(root.dtype, root.shape)
+            out.line(f"{one}put<{kind}>({array}, {place_of(kernel, sweep)}, {result});")

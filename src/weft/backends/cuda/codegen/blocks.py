@@ -31,7 +31,7 @@ Kind = np.dtype[Any] | str
 
 @dataclass
 class Scope(blocks.Scope):
-    """Where a block is rendered, and by which threads."""
+    """The context of a rendered block, including its threads."""
 
     lanes: int = 1  # threads that run the block together, with the same values
     spread: bool = False  # over which features are spread
@@ -81,7 +81,7 @@ class BlockRenderer(blocks.BlockRenderer):
         return f"if ({bare(condition)})"
 
     def variable(self, text: str, kind: Kind, prefix: str = "t") -> str:
-        """Keep an expression of a dtype or C++ type in a new constant; names stay as they are."""
+        """Assign an expression of a dtype or C++ type to a new constant; names are kept."""
         if text.isidentifier():
             return text
         name = self.out.fresh(prefix)
@@ -112,7 +112,7 @@ class BlockRenderer(blocks.BlockRenderer):
 
     @property
     def feature_lanes(self) -> int:
-        """How many lanes share the features of a value."""
+        """The number of lanes that share the features of a value."""
         return self.scope.lanes if self.scope.spread else 1
 
     @property
@@ -259,7 +259,7 @@ class BlockRenderer(blocks.BlockRenderer):
     def _advance(
         self, state: list[Operand], results: list[Operand], args: tuple[Value, ...]
     ) -> None:
-        """Give the state its next values all at once: a result may be the old value of a part."""
+        """Assign the next state all at once, since a result may be the old value of a part."""
         moves = [
             (target, result, type_of(arg))
             for target, result, arg in zip(state, results, args, strict=True)
@@ -278,7 +278,7 @@ class BlockRenderer(blocks.BlockRenderer):
     # -- faults and live access
 
     def place(self) -> str:
-        """Return where a fault of this function is reported: the last arguments of a check."""
+        """Return the last arguments of a check, which identify this function in fault reports."""
         return f"a.fault, {self.scope.function}, {self.scope.vertex}"
 
     def _fault(self, cause: str) -> None:

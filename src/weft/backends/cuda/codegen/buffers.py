@@ -1,7 +1,7 @@
 """The arguments that a kernel can ask for: the C++ type of each, and whether it stays the same.
 
-An argument is described by a binding: its kind, then what tells several of a kind apart. The method
-of the same name in `weft.backends.cuda.host.bind.Binder` makes the array.
+An argument is described by a binding: its kind, then whatever distinguishes several of a kind. The
+method of the same name in `weft.backends.cuda.host.bind.Binder` makes the array.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ BUFFERS: dict[str, Buffer] = {
     "row_bits": Buffer("const i64*", steady=True),
     "row_words": Buffer("const u64*", steady=True),
     "best_neighbor": Buffer("const Vertex*", steady=True),
+    "hub_places": Buffer("const Vertex*", steady=True),
+    "placed_targets": Buffer("const Vertex*", steady=True),
     "num_edges": Buffer("i64", steady=True),
     "vertex_ids": Buffer("const Vertex*", steady=True),
     "vertex_places": Buffer("const Vertex*", steady=True),
@@ -122,6 +124,7 @@ BUFFERS: dict[str, Buffer] = {
     "locks": Buffer("u32*"),
     "touched": Buffer("Vertex*", steady=True),
     "far": Buffer("Vertex*", steady=True),
+    "remaining": Buffer("Vertex*", steady=True),
     "spread": Buffer("double*"),
     "held_back": Buffer("u8*"),
     "samples": Buffer("double*", steady=True),

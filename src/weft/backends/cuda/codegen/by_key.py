@@ -55,13 +55,13 @@ class Choice:
         return self.names[: len(self.kinds)]
 
     def take(self, messages: list[Operand], key: Operand, _: Operand = "") -> None:
-        """Take the messages of an entry if they are better, or as good and of a smaller key."""
+        """Take the messages of an entry if they are better, or equal with a smaller key."""
         renderer = self.renderer
         held = [renderer.hold(m, d) for m, (d, _) in zip(messages, self.kinds, strict=True)]
         self._take([*held, "true", key], "")
 
     def merge(self, other: str) -> None:
-        """Take what another partial result has if it is better."""
+        """Take the messages of another partial result if they are better."""
         theirs = [f"{other}{name}" for _, name, _ in self._members]
         self._take(theirs, f"{theirs[-2]} && ")
 
@@ -131,7 +131,7 @@ def render_by_key(
 
 
 def _stretch(renderer: BlockRenderer, site: Site, direction: str, hops: int) -> tuple[str, str]:
-    """Return where the entries of the row of v begin, and the most that it can have."""
+    """Return where the entries of the row of v begin, and their maximum number."""
     row, use = site.index["v"], renderer.args.use
     if hops == 2:
         offsets = [use("path_offsets", direction)]

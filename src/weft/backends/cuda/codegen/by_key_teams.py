@@ -54,7 +54,7 @@ class Keyed:
 
     @property
     def room(self) -> tuple[str, int, bool]:
-        """What tells how many entries rows have: the arcs of a path, and whether n is a bound."""
+        """The bounds of a row's entries: the arcs of a path, and whether n is one."""
         direction = "both" if len(self.directions) == 2 else self.directions[0]
         return direction, self.hops, self.vertices
 
@@ -104,7 +104,7 @@ def _params(block: Block) -> list[Value]:
 
 
 def _used(block: Block) -> list[Value]:
-    """Return what a block and those within use."""
+    """Return the values used by a block and its inner blocks."""
     nested = [inner for value in block.walk() for inner in value.blocks]
     results = [result for held in (block, *nested) for result in held.results]
     return [*(arg for value in block.walk() for arg in value.args), *results]
@@ -158,7 +158,7 @@ def _shows_order(reduction: Reduction, dtype: Any) -> bool:
 
 @dataclass
 class Results:
-    """Where the results of gathers by key lie, and how a function finds those of place i."""
+    """The storage of results of gathers by key, and the access to those of place i."""
 
     gathers: list[tuple[str, Keyed, list[str]]]  # a name, what it is, its arrays
     lines: list[str]
@@ -166,7 +166,7 @@ class Results:
 
 
 def team_results(kernel: Kernel, sweep: Sweep, k: int) -> Results:
-    """Return where phases leave the results of gathers by key."""
+    """Return the storage of the results of gathers by key."""
     values, body = by_teams(kernel, sweep), sweep.steps[0].body
     found = Results([], [], {})
     if any(_records(value) for value in values):  # nothing is left for the function to emit
@@ -315,7 +315,7 @@ class Operations:
 """
 
     def _ending(self, start: str) -> str:
-        """Return what becomes of the entries."""
+        """Return the consumer of the entries."""
         if self.emits == "write":
             return f"""    template <class Table>
     WEFT_DEVICE void write(i64 v, const Table& table) const {{
@@ -545,7 +545,7 @@ class Heaviest:
         self._take(key, held, "")
 
     def merge(self, other: str) -> None:
-        """Take what another partial result has if it is better."""
+        """Take another partial result if it is better."""
         key, total, got = (other + name for name in self.names)
         self._take(key, total, f"{got} && ")
 

@@ -9,7 +9,7 @@ from weft.backends.cuda.codegen.blocks import BlockRenderer, Operand
 from weft.backends.cuda.codegen.expressions import cast, elementwise
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.emit.gathers import handed_out, split
-from weft.ir.check.facts import arcs_of_common, sends_alike
+from weft.ir.check.facts import arcs_of_common, only_emits, sends_alike
 from weft.ir.ops import INT64, Value
 
 
@@ -36,6 +36,8 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
     first = f" + Group<{lanes}>::lane()" if lanes > 1 else ""
     step = f"{lanes} * searches" if lanes > 1 else "searches"
     more, most = (f"!{done} && " if done else ""), f"{slot} < {rows}.end"
+    if renderer.scope.emits == "write" and only_emits(value):
+        more = "emitted < emit_end && "  # not beyond the last record
     with out.block(f"for (i64 {slot} = {rows}.begin{first}; {more}{most}; {slot} += {step})"):
         out.line(f"u32 {found} = {found_by.format(slot=slot, lanes=lanes)};")
         with out.block(f"for (; {more}{found} != 0; {found} &= {found} - 1)"):
@@ -83,7 +85,7 @@ def _take_head(
     renderer: BlockRenderer, value: Value, accumulators: list[Accumulator], rows: str, walked: str,
     done: str,
 ) -> None:  # fmt: skip
-    """Combine the messages of the common neighbours that the bits of the walked row tell."""
+    """Combine the messages of the common neighbours found by the bits of the walked row."""
     out, args, lanes = renderer.out, renderer.args, renderer.scope.lanes
     head, k, bits, w = (out.fresh(name) for name in ("head", "k", "bits", "w"))
     table, words = args.use("row_bits"), args.use("row_words")

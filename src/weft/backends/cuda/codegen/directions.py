@@ -10,7 +10,7 @@ from weft.plan.directions import COST, rule_named
 from weft.plan.queries import refused
 from weft.plan.sweeps import Sweep
 
-# What it costs to push along an arc into an inbox, by two atomics and a list of who got something,
+# The cost of a push along an arc into an inbox, by two atomics and a list of the receivers,
 # in arcs that a pull looks at: on road networks 10 to 30, on social ones less.
 INBOX_COST = 6
 # The same where only the first message counts: in the supersteps that are decided about, many a

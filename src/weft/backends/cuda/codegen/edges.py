@@ -29,7 +29,8 @@ from weft.backends.cuda.codegen.sorted_pushes import (
 )
 from weft.backends.cuda.codegen.text import c_type, size_of
 from weft.backends.cuda.codegen.updates import commit_lines, push_update
-from weft.backends.cuda.codegen.visitors import Visitor, pull_visitor, push_visitor
+from weft.backends.cuda.codegen.visitor import Visitor
+from weft.backends.cuda.codegen.visitors import pull_visitor, push_visitor
 from weft.ir.check.facts import uses
 from weft.ir.ops import EMIT, LIVE_WRITE
 from weft.plan.counting import COUNTED
@@ -90,9 +91,7 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         starts["pull"] = _sweep_phases(kernel, sweep, k, "pull", then)
     if arcs:
         starts["arcs"] = _arc_phase(kernel, sweep, k, then)
-    lines: list[str] = []
-    if sweep.steps[0].everywhere:
-        lines.append("take_everything(t);")
+    lines = ["take_everything(t);"] if sweep.steps[0].everywhere else []
     lines += ["t.loop.epoch += 1;", "t.loop.entered = t.loop.size;", "t.loop.looked = 0;"]
     lines.append("begin_output(t);")
     if arcs:
@@ -134,7 +133,7 @@ def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
 
 
 def state_rows(kernel: Kernel, sweep: Sweep, loop: str = "loop") -> tuple[str, str]:
-    """Return type and construction of the frontier as the state tells it."""
+    """Return type and construction of the frontier as represented by the state."""
     claim = claim_field(sweep.steps[0])
     kind = c_type(kernel.types[claim][0])
     value = f"{kind}({loop}.origin + {sweep.rises} * {loop}.step)"
@@ -174,7 +173,7 @@ class Work:
     output: str  # the C++ type
     head: Sequence[str] = ()  # what comes before its rows
     members: Mapping[str, str] = field(default_factory=dict)  # what else it holds: name and type
-    touched: bool = False  # it tells who got a message
+    touched: bool = False  # it identifies the receivers
     publish: bool = True  # what it counted
     batch: bool = False  # each arc has a place in the output
     later: bool = False  # arcs of the next frontier are counted when it is swept
@@ -230,13 +229,12 @@ def visitor_phase(
     return lines
 
 
-def degree_functor(kernel: Kernel, *, later: bool = False) -> str:
-    """Return what tells how many arcs a vertex of the next frontier stands for."""
-    if later:
-        return f"LaterDegree{{{kernel.args.use('offsets', kernel.counted)}}}"
-    if kernel.counts_edges and kernel.traits.keep != "in":
-        return f"OutDegree{{{kernel.args.use('offsets', kernel.counted)}}}"
-    return "NoDegree{}"
+def degree_functor(kernel: Kernel, *, later: bool = False, first: bool = False) -> str:
+    """Return what tells how many arcs a vertex of the next (or the first) frontier stands for."""
+    if not later and not (kernel.counts_first if first else kernel.counts_edges):
+        return "NoDegree{}"
+    name = "LaterDegree" if later else "OutDegree"
+    return f"{name}{{{kernel.args.use('offsets', kernel.counted)}}}"
 
 
 def _sweep_phases(
@@ -257,9 +255,9 @@ def _sweep_phases(
     deferred, direct = sweep.mode == "deferred", direction == "pull" and sweep.direct_pull
     touched = deferred and not (direct and rows == "whole")
     exact = direction == "push" or (rows != "whole" and not deferred)
-    exact &= sweep.mode != "once"  # there the swap decides who emits
+    exact &= sweep.mode != "once"  # there the swap decides which lane emits
     kind = "counter" if kernel.members_unread or (touched and not direct) else side.frontier_out
-    told = direction == "pull" and sweep.rises > 0  # by the state who is in a frontier
+    told = direction == "pull" and sweep.rises > 0  # the frontier by the state
     if told:
         kernel.state_rows = "{}{}".format(*state_rows(kernel, sweep))
         kind = kind if options.chosen_output else "counter"
@@ -551,21 +549,20 @@ def _collect(kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, th
     elif kernel.discards or kind == "counter":
         lines = ["t.loop.next_tail = 0;", "t.loop.size = 0;", then]
     elif kind == "queue" and kernel.options.classes and direction.startswith("push"):
-        lines = [f"classes_taken(t, {_once(sweep)});", then]
+        lines = [f"classes_taken(t, {str(sweep.mode == 'once').lower()});", then]
     elif kind == "queue":
         take = "take_batch" if is_batch(kernel, kind, direction) else "take_queue"
-        lines = ["keep_counts(t);", f"{take}(t, {kernel.follow(then)}, {_once(sweep)});"]
+        lines = [
+            "keep_counts(t);",
+            f"{take}(t, {kernel.follow(then)}, {str(sweep.mode == 'once').lower()});",
+        ]
         if kernel.counts_later and direction == "push":
             lines = ["keep_uncounted(t);", f"{take}(t, {kernel.follow(then)}, false);"]
         if kernel.options.dedup == "bitmask" and sweep.relaxes:
             lines.insert(0, "t.loop.clean = 0;")
     else:
-        lines = ["keep_counts(t);", f"take_map(t, {_once(sweep)});", then]
+        lines = ["keep_counts(t);", f"take_map(t, {str(sweep.mode == 'once').lower()});", then]
     return kernel.decide(f"collect_{direction}_{k}", lines)
-
-
-def _once(sweep: Sweep) -> str:
-    return "true" if sweep.mode == "once" else "false"
 
 
 def _commit_phase(

@@ -20,7 +20,7 @@ def looks_first(kernel: Kernel, sweep: Sweep, side: Side) -> bool:
 
 
 def look_first(array: str, vertex: str) -> list[str]:
-    """Return what a visitor tells of the first look of a row, and how it takes that as an arc."""
+    """Return a visitor's functions for the first look of a row, and for taking it as an arc."""
     return [
         f"WEFT_DEVICE i64 first_look(i64 {vertex}) const {{",
         f"    return i64(load_constant({array} + {vertex}));",

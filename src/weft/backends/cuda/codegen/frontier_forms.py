@@ -47,14 +47,19 @@ def class_starts(n: int, arcs: int, degrees: tuple[int, int, int]) -> dict[str, 
     return {f"class_{k}": end for k, end in enumerate(ends, 1)}
 
 
+def map_member(kernel: Kernel) -> str:
+    """Return the test whether a vertex is in the frontier, where that is a map."""
+    if kernel.options.map_kind == "bitmap":
+        return "BitmapMember{bits_of(a, loop.map)}"
+    return "BytemapMember{bytes_of(a, loop.map)}"
+
+
 def render_conversions(kernel: Kernel) -> None:
     """Add the phases that bring a frontier into the form wanted, and the decisions about them."""
     bits = kernel.options.map_kind == "bitmap"
     view = "bits_of" if bits else "bytes_of"
     words = "(a.n + 31) / 32" if bits else "(a.n + 3) / 4"
-    member = f"{'BitmapMember' if bits else 'BytemapMember'}{{{view}(a, loop.map)}}"
-    if kernel.state_rows:
-        member = kernel.state_rows
+    member = kernel.state_rows or map_member(kernel)
     degree = "NoDegree{}"
     phases: dict[str, str] = {}
     starts = kernel.starts
@@ -84,7 +89,7 @@ def render_conversions(kernel: Kernel) -> None:
             ["t.loop.clean = 1;", READY],
         )
     told = bool(kernel.state_rows)
-    makes_maps = told or any(start.map or start.clean for start in starts)
+    makes_maps = told or kernel.takes_maps or any(start.map or start.clean for start in starts)
     if makes_maps and any(start.queue or (start.map and told) for start in starts):
         write = kernel.phase(
             "queue_write",
@@ -136,7 +141,7 @@ def _decisions(kernel: Kernel, phases: dict[str, str]) -> list[str]:
 def _classify(kernel: Kernel, member: str) -> str:
     """Add the phase that lists a frontier by degree class; return the statement that starts it.
 
-    The frontier is everything, a queue, or what a map or the state tells.
+    The frontier is everything, a queue, or represented by a map or the state.
     """
     body = [
         f"using Out = {CLASSES_OUT};",
@@ -175,7 +180,7 @@ def _queue_taking(kernel: Kernel) -> None:
         member = "StampMember{a.stamps, u32(loop.epoch)}"
         write = kernel.phase(
             "rebuild_write",
-            [f"write_members(place, a.n, {member}, a.counts, queue_of(a, loop.queue + 1), "
+            [f"write_members(place, a.n, {member}, a.counts, next_queue_of(a, loop), "
              f"{degree}, cells);"],
             ["begin_output(t);", "keep_counts(t);", "settle_queue(t);"],
         )  # fmt: skip
@@ -207,7 +212,7 @@ def _queue_taking(kernel: Kernel) -> None:
             + "".join(f"        {line}\n" for line in lines)
             + "    }"
         )
-    kernel.decide("settle_queue", ["queue_taken(t.loop);", "follow(t);"])
+    kernel.decide("settle_queue", ["queue_taken(t);", "follow(t);"])
     kernel.decisions.append(
         "    static WEFT_DEVICE void take_map(Turn& t, bool once) { map_taken(t.loop, once); }"
     )

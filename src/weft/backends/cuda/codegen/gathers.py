@@ -2,8 +2,8 @@
 
 Where the schedule closes rows as a whole the function runs at once. Parts of split rows meet in
 arrays of one place per vertex, and the function runs in a second phase: for those of a list where
-it is the schedule that splits some rows, for all vertices but those that a format tells to have one
-row where it is the format.
+it is the schedule that splits some rows, for all vertices except those with a single row if it is
+the format.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from weft.backends.cuda.codegen.edges import (
     visitor_phase,
 )
 from weft.backends.cuda.codegen.expressions import cast, literal
+from weft.backends.cuda.codegen.hub_table import tables_of, with_tables
 from weft.backends.cuda.codegen.machine import NOWHERE, Kernel
 from weft.backends.cuda.codegen.matrix_products import in_memory
 from weft.backends.cuda.codegen.parts import (
@@ -41,7 +42,8 @@ from weft.backends.cuda.codegen.parts import (
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, c_type, size_of
 from weft.backends.cuda.codegen.updates import Delivery, deliver, empty, touch_first
-from weft.backends.cuda.codegen.visitors import MOST_AHEAD, Visitor, registers_of
+from weft.backends.cuda.codegen.visitor import END, FIRST, Visitor
+from weft.backends.cuda.codegen.visitors import MOST_AHEAD, registers_of
 from weft.backends.emit.gathers import handed_out
 from weft.ir.check.facts import is_pure
 from weft.ir.elementwise import ELEMENTWISE
@@ -73,7 +75,7 @@ def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
 
 
 def _rows(kernel: Kernel) -> str:
-    """Return how the rows of gathers are closed; "told": as a whole where the format says so."""
+    """Return how the rows of gathers are closed; "told": as a whole if the format states so."""
     side = kernel.options.gather
     if side.format.wholes and side.schedule.rows == "whole" and not side.joined:
         return "told"
@@ -136,9 +138,11 @@ def gather_phases(
         snapshots=frozenset(sweep.snapshots - sweep.live_in(0)),
         old_snapshots=frozenset(sweep.old_snapshots), turned=way == "out",
     )  # fmt: skip
+    tables = tables_of(kernel, sweep, gather)
+    site.tables = {name: before for name, (before, _) in tables.items()}
     known = _row_of_gather(kernel, visitor, step, gather, site)
     ending = _row_at_end(kernel, visitor, sweep, site, way)
-    visitor.expected = _expected(kernel, ending, gather, site)
+    visitor.expected = _expected(kernel, sweep, ending, gather, site)
     accumulators = _take_lines(kernel, visitor, gather, site, step, known)
     ahead = _messages_ahead(kernel, visitor, k, way, gather) if side.format.gathers else []
     merge = kernel.emitter()
@@ -165,16 +169,19 @@ def gather_phases(
     work = Work(output, touched=rows == "mixed", publish=rows != "split")
 
     def body_of(stage: Stage) -> list[str]:
-        return visitor_phase(kernel, sweep, visitor, stage, work)
+        return visitor_phase(
+            kernel, sweep, visitor, stage, with_tables(kernel, work, stage, tables)
+        )
 
-    # A schedule that starts from slots asks whether their rows are held, which a queue cannot tell.
+    # A schedule that starts from slots tests whether their rows are active, which a queue cannot
+    # answer.
     mapped = wants_map(side) or side.schedule.rows == "split"
     swept = PartSweep(
         f"gather_{k}", "gather", way, MAP if mapped else QUEUE,
         mapped_rows(kernel) if mapped else ENTERED, between=("keep_counts(t);",), kept=KEPT,
         lanes=visitor.lanes, lasting=not (visitor.open or visitor.exits),
     )  # fmt: skip
-    start = sweep_parts(kernel, swept, body_of, after)
+    start = sweep_parts(kernel, swept, body_of, after, placed=id(sweep) in kernel.hub_ways)
     if ahead:
         start = kernel.phase(f"prepare_{k}", ahead, [start])
     return kernel.ready(start, queue=True, map_=mapped)
@@ -250,7 +257,8 @@ def _row_at_end(
                 continue
         name = f"x{len(visitor.row)}"
         if _is_length(kernel, attr, way):  # which is at hand
-            text = cast("(format.end(v) - format.begin(v))", INT64, value.dtype)
+            text = cast(f"({END} - {FIRST})", INT64, value.dtype)
+            visitor.measures = True
         else:
             text = site.load(value)
         visitor.row.append((c_type(value.dtype, value.shape), name, text))
@@ -259,7 +267,7 @@ def _row_at_end(
 
 
 def _expected(
-    kernel: Kernel, ending: dict[tuple[Any, ...], str], gather: Value, site: Site
+    kernel: Kernel, sweep: Sweep, ending: dict[tuple[Any, ...], str], gather: Value, site: Site
 ) -> list[str]:
     """Return the arrays of which a row needs what lies at it, or near it where neighbours are.
 
@@ -271,7 +279,9 @@ def _expected(
     fields = [attr for attr in ending if attr[0] == "field"]
     loads = [Value("load", (), attr, *kernel.types[attr[2]]) for attr in fields]
     for value in gather.blocks[0].walk():
-        if value.op == "load" and value.attr[:2] == ("field", "u") and value.dtype.itemsize <= WORD:
+        far = value.op == "load" and value.attr[:2] == ("field", "u")
+        # By place, neighbours are not near a row.
+        if far and value.dtype.itemsize <= WORD and id(sweep) not in kernel.hub_ways:
             loads.append(value)
     arrays = [site.where(value)[0] for value in loads if not value.shape]
     return list(dict.fromkeys(arrays))
@@ -419,7 +429,7 @@ def _deliver(
             deliver(kernel, out, renderer, delivery, "won")
             continue
         with out.block(f"if ({got})"):
-            # The first lane with a message writes it, as a stamp of its own tells.
+            # The first lane with a message writes it, as its own stamp shows.
             stamps = kernel.args.use("stamp", 1 + number)
             touch_first(kernel, out, "first", f"touch({stamps}, v, u32(loop.epoch))", True)
             deliver(kernel, out, renderer, delivery, "first")

@@ -17,7 +17,8 @@ from weft.backends.cuda.codegen.pairs import key_word, overlay_pairs
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter
 from weft.backends.cuda.codegen.updates import Pulled
-from weft.backends.cuda.codegen.visitors import Visitor, racy_fields
+from weft.backends.cuda.codegen.visitor import Visitor
+from weft.backends.cuda.codegen.visitors import racy_fields
 from weft.ir.ops import FLOAT64, Step
 from weft.ir.request import Request
 from weft.plan.horizon import ASKED, share_within

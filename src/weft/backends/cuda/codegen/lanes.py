@@ -1,4 +1,4 @@
-"""How many lanes share the features of one arc or vertex.
+"""The number of lanes that share the features of one arc or vertex.
 
 Consecutive lanes of a group take consecutive features, so that loads and atomics coalesce and an
 accumulator of k features costs each lane k / lanes registers. A lane takes as much of a vector as

@@ -74,12 +74,14 @@ class Options:
     long_rows: bool = True  # there are rows of more slots than are added without care
     deep: bool = False  # a search takes very many supersteps, of small frontiers
     vast: bool = False  # the fields of all vertices do not fit into a cache
-    reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
+    reuses: bool = False  # pulls test the state in place of the frontier, if equivalent
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
     row_bits: bool = False  # the dense beginnings of rows are at hand as bits
     horizon: bool = False  # an ordered step first settles what lies within a horizon
     best_neighbor: bool = False  # pulls that end early look at the neighbor of most arcs first
+    by_place: bool = False  # gathers read what was hoisted by place
+    hub_table: bool = False  # and what hubs have from tables of each block
     group_block: int = 0  # threads of a block that takes one item of many features; 0: a warp
     counts_output: bool = False  # all vertices run next if the last sweep changed any
     counted: bool = True  # edges of frontiers are asked for by a record, or by the width
@@ -159,15 +161,20 @@ class Kernel:
     counts: bool = False  # only the number of vertices in that output matters
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
+    counts_first: bool = True  # those of the frontier that a run begins with
+    takes_maps: bool = False  # which may lie in a map
     counted: Direction = "out"  # in which rows, for the output of the sweep being rendered
     deep: bool = False  # a search that is deep: latency counts, not how many warps are under way
     counts_later: bool = False  # degrees are not asked for before the next push (directions.py)
     added: frozenset[str] = frozenset()  # fields that messages are added to, see Sweep.adds
     marks: bool = False  # blocks keep rows in markers
     guesses: bool = False  # pulls look at the neighbor of highest degree first
+    shrinks: bool = False  # a refill runs over what its first step left
+    hub_bytes: int = 0  # that a vertex takes in the tables of each block, at most
+    hub_ways: dict[int, Direction] = field(default_factory=dict)  # of sweeps that gather by place
     in_trail: bool = False  # frontiers are replayed where they lie
     batches: bool = False  # a sweep puts its output into a batch
-    state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
+    state_rows: str = ""  # the frontier as represented by the state, if a sweep reuses it
     starts: list[Start] = field(default_factory=list)
     thens: list[str] = field(default_factory=list)
     lanes: int = 1  # threads that take one item together, in the phase being rendered

@@ -2,10 +2,10 @@
 
 A vertex that was improved goes to the near queue if its priority is below the threshold, else to
 the far list. When no near work is left the threshold rises by `delta` and the far list is split
-anew; where that brings nothing near, it rises above the least priority that waits. `delta` is
-steered by load: doubled after a window with too little work for the device, halved after one with
-a lot. With buckets, windows are the multiples of a fixed `delta` instead. A priority of NaN is
-never held back.
+again; where that brings nothing near, it rises above the least priority that waits. `delta` is
+steered by load: doubled after a window with too little work for the device, halved after one with a
+lot. With buckets, windows are the multiples of a fixed `delta` instead. A priority of NaN is never
+held back.
 
 A superstep is one pass over the near queue. Where `max_iter` or `until` ends the loop, both lists
 are the frontier; those that came near since they were put on the far list are taken off it first.
@@ -40,18 +40,18 @@ from weft.backends.cuda.codegen.parts import (
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter
 from weft.backends.cuda.codegen.updates import improve
+from weft.backends.cuda.codegen.visitor import Visitor
 from weft.backends.cuda.codegen.visitors import (
-    Visitor,
     hoist_row,
     messages_ahead,
-    moving_fields,
     racy_fields,
     render_functions,
 )
 from weft.ir.ops import Step
+from weft.plan.queries import moving_fields
 from weft.plan.sweeps import Sweep
 
-EDGES_PER_WAITING = 4  # edges that are looked at in the time that a vertex is split by
+EDGES_PER_WAITING = 4  # edges that are visited in the time of splitting one vertex
 
 
 def _near(kernel: Kernel, dedup: str) -> str:
@@ -64,7 +64,7 @@ def _taken(kernel: Kernel) -> list[str]:
     """Return the statements that make the near vertices the frontier."""
     if kernel.options.classes:
         return ["classes_taken(t, false);"]
-    return ["keep_counts(t);", "queue_taken(t.loop);"]
+    return ["keep_counts(t);", "queue_taken(t);"]
 
 
 def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
@@ -152,7 +152,7 @@ def _end_step(kernel: Kernel) -> list[str]:
 
 
 def _relax_visitor(kernel: Kernel, sweep: Sweep) -> Visitor:
-    """Return what relaxes an arc: it queues what is near and lets the rest wait."""
+    """Return the visitor that relaxes an arc: it queues near vertices and defers the rest."""
     step, side = sweep.steps[0], kernel.options.push
     visitor = Visitor("Relax", vertex="u", far="v", far_type="Vertex")
     visitor.splits, visitor.joined = side.format.splits, side.joined
@@ -227,7 +227,7 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
 def _enqueue(
     kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[str, str]
 ) -> None:  # fmt: skip
-    """Queue an improved vertex if it is near, else let it wait."""
+    """Queue an improved vertex if it is near, else defer it."""
     out.line(f"const double rank = {priority_of(kernel, out, step, site, fresh)};")
     with out.block("if (!(rank >= loop.threshold))"):
         out.line("out.emit_lazily(v, degree);")
@@ -296,7 +296,8 @@ def _relaxed(kernel: Kernel, direction: int) -> list[str]:
 def _raise_threshold(kernel: Kernel, sweep: Sweep) -> list[str]:
     """Return the statements that raise the threshold: steered by load, or by whole buckets."""
     lines = [
-        # Splitting costs as much as looking at some edges: the more wait, the more is asked for.
+        # Splitting costs as much as visiting some edges: the more vertices wait, the wider the
+        # window.
         f"const i64 cost = {EDGES_PER_WAITING} * t.loop.far_size;",
         "if (t.loop.processed < t.a.few + cost) t.loop.delta *= 2;",
         "else if (t.loop.processed > t.a.many + 4 * cost) t.loop.delta /= 2;",
@@ -364,7 +365,7 @@ def _splitting(
     ]
 
 
-# What a phase that split a list found out about the priorities that stay far.
+# The priorities that stay far, as found by a phase that split a list.
 _FOUND = [
     "const double* const found = t.a.spread + t.loop.tick % 3 * 3;",
     "t.loop.least = load_relaxed(found);",
@@ -373,7 +374,7 @@ _FOUND = [
 
 
 def _hold_phase(kernel: Kernel, sweep: Sweep) -> str:
-    """Add the phase that lets the members of the first frontier wait, so that they come in order.
+    """Add the phase that defers the members of the first frontier, to process them in order.
 
     Their window is steered as if it had been of the right width so far.
     """
@@ -401,7 +402,7 @@ def _hold_phase(kernel: Kernel, sweep: Sweep) -> str:
 
 def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
     """Add the phase that splits the far list by the raised threshold."""
-    # Below the old threshold it came near since, and was queued then.
+    # Below the old threshold it has become near since, and was queued then.
     side = [
         "const auto side = [&](i64 v, double rank) {",
         "    const bool due = !(rank >= loop.threshold), near = due || !(rank >= loop.raised);",

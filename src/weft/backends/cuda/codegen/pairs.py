@@ -34,7 +34,7 @@ def find_pairs(kernel: Kernel, sweeps: list[Sweep]) -> None:
 
 
 def key_word(kernel: Kernel, key: str, place: str) -> str:
-    """Return the word of a pair that holds the key: what a swap is told to expect."""
+    """Return the word of a pair that holds the key, which a swap expects."""
     member = f"&{kernel.pairs[key]}[{place}].first"
     if key not in kernel.wide_pairs:
         member = f"{kernel.pairs[key]} + {place}"
@@ -141,7 +141,7 @@ def _compiled(cupy: Any) -> _Kernels | None:
 
 
 def _bits(field: Any) -> Any:
-    """Return what `bits_of_scalar` (updates.cuh) makes of each value."""
+    """Return `bits_of_scalar` (updates.cuh) of each value."""
     if field.dtype.itemsize == 8:
         return field.view(np.uint64)
     if field.dtype.itemsize == 4:

@@ -2,8 +2,8 @@
 
 The parts of a format are swept one after another; those without rows, but the first, are left out.
 Parts of one kind share their code: the phases of a kind are run again for each of its copies, and
-`loop.part` tells which one it is. Where rows are virtual, and the frontier is a queue of vertices,
-their rows are listed in a phase before.
+`loop.part` is its number. Where rows are virtual, and the frontier is a queue of vertices, their
+rows are listed in a phase before.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from weft.backends.cuda.codegen.machine import Kernel, Side
 from weft.backends.cuda.codegen.text import of_schedule
+from weft.formats.base import Array
 
 # What a sweep starts from: a queue of vertices, a map of them, or all vertices.
 QUEUE, MAP, ALL = "queue", "map", "all"
@@ -27,6 +28,7 @@ class Stage:
     rows: str
     call: str
     is_first: bool = True  # of all phases of the sweep that visit rows: others may be left out
+    is_last: bool = True  # of the phases of a part: those before lay out its rows
 
 
 def rows_of_sweep(side: Side, schedule_rows: str) -> str:
@@ -44,18 +46,25 @@ def by_class(kernel: Kernel, side: str) -> bool:
     return kernel.options.classes and side == "push"
 
 
-def part_text(kernel: Kernel, side: str, way: str, number: int) -> str:
-    """Return the construction of the parts of one kind, over the arcs of one direction."""
+def part_text(kernel: Kernel, side: str, way: str, number: int, *, placed: bool = False) -> str:
+    """Return the construction of the parts of one kind, over the arcs of one direction.
+
+    If they are `placed`, targets are places of vertices (see `weft.topology.hub_places`).
+    """
     format_ = kernel.options.side(side).format
     kind = format_.kinds[number]
     first = sum(known.copies for known in format_.kinds[:number])
     use = kernel.args.use
 
+    def member(position: int, array: Array) -> str:
+        if placed and array.name == "targets":
+            return use("placed_targets", way)
+        if array.shared:
+            return use(array.name, way)
+        return use("part", side, way, position, array.name)
+
     def one(position: int) -> str:
-        members = [
-            use(array.name, way) if array.shared else use("part", side, way, position, array.name)
-            for array in kind.arrays
-        ]
+        members = [member(position, array) for array in kind.arrays]
         if not format_.splits:
             members += ["a.n", "a.arcs"]
         else:
@@ -145,11 +154,12 @@ class PartSweep:
 
 
 def sweep_parts(
-    kernel: Kernel, parts: PartSweep, body_of: Callable[[Stage], list[str]], after: list[str]
-) -> str:
+    kernel: Kernel, parts: PartSweep, body_of: Callable[[Stage], list[str]], after: list[str],
+    *, placed: bool = False,
+) -> str:  # fmt: skip
     """Add the phases of a sweep over all parts of a format; return the statement that starts them.
 
-    All phases use the visitor that the first one brings.
+    All phases use the visitor that the first one brings. `placed` is passed to `part_text`.
     """
     name, side_name, way, turn = parts.name, parts.side, parts.way, parts.turn
     between, kept, call = parts.between, parts.kept, parts.call
@@ -180,7 +190,7 @@ def sweep_parts(
     elif side.schedule.workspace(1, 1):  # all sweeps share that memory
         starts = [f"t.loop.sorted = 0; {start}" for start in starts]
     for number, kind in enumerate(kinds):
-        text = part_text(kernel, side_name, way, number)
+        text = part_text(kernel, side_name, way, number, placed=placed)
         if side.joined:
             text = f"Joined<{kind.struct}<Vertex>>({text})"
         if lists[number]:
@@ -194,7 +204,7 @@ def sweep_parts(
             stage = Stage(
                 text, _rows(kernel, side, number, parts.source, parts.plain),
                 call or _call(kernel, by, number, phase + skipped, parts.lanes, place),
-                number == 0 and phase == 0,
+                number == 0 and phase == 0, ends,
             )  # fmt: skip
             pieces = len(kernel.pieces)
             body = body_of(stage)

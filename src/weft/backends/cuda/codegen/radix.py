@@ -15,7 +15,8 @@ from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.parts import Stage, part_text
 from weft.backends.cuda.codegen.text import Emitter, c_type, size_of
 from weft.backends.cuda.codegen.updates import Pulled
-from weft.backends.cuda.codegen.visitors import Visitor, push_visitor, start_rows
+from weft.backends.cuda.codegen.visitor import Visitor
+from weft.backends.cuda.codegen.visitors import push_visitor, start_rows
 from weft.ir.ops import Step
 from weft.plan.sorting import message_values, sends_uniform
 from weft.plan.sweeps import Sweep, depends_on_order
@@ -32,7 +33,7 @@ def layout_refused(format_: Any) -> str:
 
 
 def _shift(kernel: Kernel, step: Step) -> str:
-    """Return how many bits of a key tell the place."""
+    """Return the number of bits of a key that hold the place."""
     return "0" if sends_uniform(step) else kernel.args.use("place_bits")
 
 
@@ -86,7 +87,7 @@ def _runs_visitor(kernel: Kernel, sweep: Sweep, name: str) -> Visitor:
     """Return the visitor that combines the messages of a run and writes its vertex."""
     step = sweep.steps[0]
     visitor = Visitor(name, vertex="v", far="laid", collects=True, exits=sweep.early_exit)
-    visitor.splits = visitor.wholes = True  # a row is a place, which tells its vertex
+    visitor.splits = visitor.wholes = True  # a row is a place, which determines its vertex
     site = kernel.site("edge", "s")
     site.turned = sweep.turned
     pulled = Pulled(kernel, sweep, site, direct=True)
@@ -114,7 +115,7 @@ def _sort_phases(
     """Add the phases that sort an array by its digits; return the lines that start them.
 
     `arrays` are those that the present digit is read from, and written to. Afterwards `loop.digit`
-    tells in how many rounds that was, of 8 bits each.
+    is the number of rounds, of 8 bits each.
     """
     table, totals = kernel.args.use("radix_table"), kernel.args.use("radix_totals")
     source, target = arrays

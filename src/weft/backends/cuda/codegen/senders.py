@@ -1,4 +1,4 @@
-"""Pushes of differences: who sent is put out beside who got some, or all of these at once."""
+"""Pushes of differences, whose output contains senders as well as receivers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weft.plan.sweeps import Sweep
 
 
 def keep_senders(sweeps: list[Sweep], options: Options) -> None:
-    """Let settled functions run where something was sent or got, in place of everywhere.
+    """Run settled functions only at senders and receivers instead of everywhere.
 
     That is where messages are delivered by atomics, and those that send stand in a queue.
     """
@@ -25,10 +25,10 @@ def keep_senders(sweeps: list[Sweep], options: Options) -> None:
 
 
 def add_at_once(program: Program, sweeps: list[Sweep], options: Options) -> None:
-    """Let differences be added to the sums that a program driven by changes keeps.
+    """Add differences directly to the stored sums of a change-driven program.
 
-    No step reads those before the next superstep, and whoever got some runs then: neither an
-    inbox nor a phase that empties it is needed. After `keep_senders`.
+    No step reads those before the next superstep, in which all receivers run: neither an inbox nor
+    a phase that empties it is needed. After `keep_senders`.
     """
     if not program.wide or options.combine != "atomic" or options.push.frontier_out != "queue":
         return
@@ -43,7 +43,7 @@ def add_at_once(program: Program, sweeps: list[Sweep], options: Options) -> None
 
 
 def render_senders(kernel: Kernel) -> list[str]:
-    """Return the lines that put out who sent and got nothing."""
+    """Return the lines that output senders that received nothing."""
     out = kernel.emitter()
     touch_first(kernel, out, "alone", f"touch({stamp(kernel, 0)}, v, u32(loop.epoch))", True)
     with out.block("if (alone)"):

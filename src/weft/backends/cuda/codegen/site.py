@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from weft.backends.cuda.codegen.expressions import cast
 from weft.backends.cuda.codegen.text import c_type, identifier
@@ -41,6 +42,7 @@ class Site(site.Site):
     racy: frozenset[str] = frozenset()
     constant: frozenset[str] = frozenset()
     states_by_in: bool = False  # edge state lies by in-slots, of an undirected graph
+    tables: Mapping[str, int] = field(default_factory=dict)  # see `HubTable`: fields of u in it
 
     def load(self, value: Value) -> str:
         """Return the operand of a load."""
@@ -53,6 +55,8 @@ class Site(site.Site):
         kind = attr[0]
         if kind in IN_ARRAYS:
             array, place, how = self.where(value)
+            if attr[1] == "u" and attr[-1] in self.tables:
+                return f"hubs.at<{self.tables[attr[-1]]}>({array}, {place})"
             return loaded(array, place, value, how)
         if kind in ("scalar", "threshold"):
             text = f"{'scalars' if kind == 'scalar' else kind}.{identifier(attr[1])}"

@@ -1,8 +1,8 @@
 """Pushed messages that meet without atomics: kept by arc, then combined by target in slot order.
 
 In the first phase every arc that sends leaves its message at its own place, with a stamp. In the
-second the arcs into a vertex are gone over as in a pull, by a thread, a warp or a block, in an
-order that does not depend on who is faster (`segments.cuh`).
+second the arcs into a vertex are visited as in a pull, by a thread, a warp or a block, in an order
+that does not depend on timing (`segments.cuh`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from weft.backends.cuda.codegen.blocks import BlockRenderer
 from weft.backends.cuda.codegen.machine import Kernel, Options
 from weft.backends.cuda.codegen.text import Emitter, c_type, size_of
 from weft.backends.cuda.codegen.updates import Pulled
-from weft.backends.cuda.codegen.visitors import Visitor, start_rows
+from weft.backends.cuda.codegen.visitor import Visitor
+from weft.backends.cuda.codegen.visitors import start_rows
 from weft.ir.ops import Step
 from weft.plan.sweeps import Sweep
 
@@ -35,7 +36,7 @@ def must_sort(sweeps: list[Sweep], options: Options) -> bool:
 
 
 def allow_sorted_pushes(sweeps: list[Sweep], options: Options) -> list[str]:
-    """Let deterministic runs push what is combined in order; return what was decided."""
+    """Allow deterministic runs to push messages combined in order; return the decisions."""
     decided = []
     for sweep in sweeps:
         if sweep.kind == "edge" and sorts_messages(sweep, options):

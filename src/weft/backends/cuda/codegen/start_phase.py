@@ -1,12 +1,13 @@
 """The first phase of a run: the frontier's edges are counted, and proofs about the start checked.
 
-What a host would have to ask the device for, the device tells itself: a run from a given frontier
-needs no answer before it starts.
+The device determines what the host would otherwise have to read back: a run from a given frontier
+starts without waiting for an answer.
 """
 
 from __future__ import annotations
 
 from weft.backends.cuda.codegen.edges import degree_functor
+from weft.backends.cuda.codegen.frontier_forms import map_member
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.plan.queries import MOST_ADDED
 from weft.plan.sweeps import Sweep, claim_field
@@ -36,7 +37,8 @@ def render_beginning(kernel: Kernel, sweeps: list[Sweep], closed: frozenset[str]
         after.append("choose_width(t);")
     first = kernel.first
     turn = "wide" if kernel.options.fuse == "width" else "both"  # of the kernel that is first
-    kernel.first = kernel.phase("begin", body, [*after, first], turn)
+    name = "prove" if closed else "begin"  # at all vertices, or at those of the frontier
+    kernel.first = kernel.phase(name, body, [*after, first], turn)
 
 
 def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
@@ -44,7 +46,7 @@ def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
     if kernel.program.mode == "replay" or kernel.options.arcs:
         return []
     checked = [sweep for sweep in sweeps if sweep.check_frontier]
-    if not checked and not kernel.counts_edges:
+    if not checked and not kernel.counts_first:
         return []
     out = kernel.emitter()
     for sweep in checked:
@@ -64,17 +66,24 @@ def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
             held = kernel.args.use("field", claim)
             first = f"{held}[entered_vertex(a, loop, 0)]"
             out.line(f"if ({held}[v] != {first}) report(a.fault, STATE_DOES_NOT_TELL, 0, v);")
+    by_map = ["if (loop.dense != 2) for_all(place, loop.size, at_number);"]
+    if kernel.takes_maps:
+        by_map = [
+            "if (loop.dense == 0 && loop.queued == 0) {",
+            f"    const auto member = {map_member(kernel)};",
+            "    for_all(place, a.n, [&](i64 v) { if (member(v)) at_vertex(v); });",
+            "} else for_all(place, loop.size, at_number);",
+        ]
     return [
         *_count_claimed(kernel, sweeps),
-        f"const auto degree = {degree_functor(kernel)};",
+        f"const auto degree = {degree_functor(kernel, first=True)};",
         "u64 edges = 0;",
-        "if (loop.dense != 2) {",
-        "    for_all(place, loop.size, [&](i64 i) {",
-        "        const i64 v = entered_vertex(a, loop, i);",
-        *(f"        {line}" for line in out.lines),
-        "        if (loop.dense == 0) edges += u64(degree(v));",
-        "    });",
-        "}",
+        "const auto at_vertex = [&](i64 v) {",
+        *(f"    {line}" for line in out.lines),
+        "    if (loop.dense == 0) edges += u64(degree(v));",
+        "};",
+        "const auto at_number = [&](i64 i) { at_vertex(entered_vertex(a, loop, i)); };",
+        *by_map,
         "edges = reduce_add(full_mask, edges);",
         "if (lane_id() == 0 && edges != 0) atomic_add(cells + EDGES, edges);",
     ]
@@ -100,7 +109,7 @@ def _count_claimed(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
 
 
 def _state_tells(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
-    """Return the decision whether a field tells who is in the first frontier, and what it holds."""
+    """Return the decision whether a field identifies the first frontier, and its value there."""
     if not sweeps[0].rises:
         return []
     field = kernel.args.use("field", claim_field(sweeps[0].steps[0]))

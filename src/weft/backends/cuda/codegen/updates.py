@@ -220,7 +220,7 @@ def _deliver(
 
 
 def touch_first(kernel: Kernel, out: Emitter, name: str, text: str, told: bool) -> None:
-    """Find out whether v is touched for the first time; all lanes of a group are told if asked."""
+    """Test whether v is touched for the first time; optionally inform all lanes of a group."""
     if kernel.spread and told:
         text = f"by_first<{kernel.lanes}>([&] {{ return {text}; }})"
     elif kernel.spread:

@@ -10,6 +10,7 @@ from weft.backends.cuda.codegen.buffer_swap import turns
 from weft.backends.cuda.codegen.by_key_teams import Results, team_phases, team_results
 from weft.backends.cuda.codegen.edges import degree_functor, output_of
 from weft.backends.cuda.codegen.gathers import gather_phases, scheduled_gather
+from weft.backends.cuda.codegen.hub_table import note_hubs
 from weft.backends.cuda.codegen.lanes import lanes_for, spread_lanes
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.updates import at_v, kind_of, write
@@ -23,6 +24,7 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, k: int, wake: str, then: s
     `wake` is "queue" where the changed vertices are the output, "all" where only their number
     counts, "neighbors" where those that gather from them are woken.
     """
+    note_hubs(kernel, sweep, scheduled_gather(kernel, sweep))
     finish = _finish(kernel, sweep, k, wake, then)
     counted = wake == "all" or kernel.discards or _puts_out_nobody(sweep)
     kind = "counter" if counted else "queue"

@@ -1,4 +1,4 @@
-"""Where generated CUDA runs: on a GPU, or in the emulation on the host."""
+"""Drivers that run generated CUDA: on a GPU, or in the emulation on the host."""
 
 from __future__ import annotations
 

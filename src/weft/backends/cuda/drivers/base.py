@@ -1,4 +1,4 @@
-"""What a driver offers: compile a source, allocate, launch, wait."""
+"""The interface of a driver: compile a source, allocate, launch, wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weft.backends.limits import TimeLimit
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What one multiprocessor has for the blocks that it holds at once."""
+    """The resources of one multiprocessor for its resident blocks."""
 
     registers: int
     shared_bytes: int
@@ -22,7 +22,7 @@ class Multiprocessor:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a device allows."""
+    """The limits of a device."""
 
     name: str
     multiprocessors: int
@@ -36,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a compiled kernel takes."""
+    """The resources of a compiled kernel."""
 
     registers: int
     spilled_bytes: int  # local memory of a thread
@@ -71,7 +71,7 @@ def merged(arguments: Packed | Sequence[Any], given: Sequence[Any]) -> Sequence[
 
 
 class Geometry(NamedTuple):
-    """How many threads a kernel is started with, and what their blocks share."""
+    """The launch shape of a kernel: its threads, and the shared memory of blocks."""
 
     grid: int  # blocks
     block: int  # threads
@@ -86,7 +86,7 @@ class Kernel(Protocol):
     name: str
 
     def resources(self) -> Resources | None:
-        """Return what the kernel takes; None where that means nothing."""
+        """Return the resources of the kernel; None if there are none."""
 
     def blocks_at_once(self, block: int, shared_bytes: int, cluster: int = 1) -> int:
         """Return how many blocks the whole device holds at once."""
@@ -120,7 +120,7 @@ class Driver(Protocol):
         """Compile a source, or take it from the cache."""
 
     def compiler(self) -> Compiler:
-        """Return what compiles into the cache while this process does something else."""
+        """Return a compiler that fills the cache in the background."""
 
     def pack(self, arguments: Sequence[Any]) -> Packed:
         """Return arguments as `launch` may get them again and again; None is an open place."""
@@ -140,7 +140,7 @@ class Driver(Protocol):
         """Copy an array of the host or the device to the start of one of the device."""
 
     def uploader(self, target: Any, source: Any) -> Callable[[int], None]:
-        """Return what copies so many first bytes of a shared array to one of the device."""
+        """Return a function that copies the first bytes of a shared array to one of the device."""
 
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return memory that host and device both see: as a NumPy array, and as an argument."""

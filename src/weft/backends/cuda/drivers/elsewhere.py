@@ -18,7 +18,7 @@ from typing import IO, Any
 from weft.errors import DeviceError
 
 SOURCE = Path(__file__).parents[4]
-NICENESS = 10  # of the processes: those who are timed come first
+NICENESS = 10  # of the processes: timed ones come first
 
 
 class Elsewhere:
@@ -68,7 +68,7 @@ class Elsewhere:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the one who waits
+            start_new_session=True,  # Ctrl-C is for the waiting process
         )
         with self._lock:
             self._all.append(process)

@@ -68,11 +68,11 @@ class EmulatedDriver:
         return EmulatedModule(program)
 
     def compiler(self) -> Any:
-        """Return what compiles into the cache, for several threads at once."""
+        """Return a compiler that fills the cache, for several threads at once."""
         return _Here(self)
 
     def pack(self, arguments: Sequence[Any]) -> Packed:
-        """Keep the arguments; there is nothing to make ready."""
+        """Return the arguments unchanged; there is nothing to prepare."""
         return Packed(None, tuple(arguments), open_places(arguments))
 
     def launch(
@@ -105,7 +105,7 @@ class EmulatedDriver:
         target[: source.size] = source
 
     def uploader(self, target: Any, source: Any) -> Callable[[int], None]:
-        """Return what copies so many first bytes of one array to another."""
+        """Return a function that copies the first bytes of one array to another."""
         to, from_ = target.view(np.uint8), source.view(np.uint8)
 
         def send(nbytes: int) -> None:

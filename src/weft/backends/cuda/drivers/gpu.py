@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import address
 from weft.backends.cuda.drivers.base import (
     Geometry,
     Limits,
@@ -29,7 +30,7 @@ from weft.storage.sealed import read_sealed, write_sealed
 
 SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
 LOOKS = 16  # at a kernel's last word, between two looks at the clock
-TO_DEVICE = 1  # cudaMemcpyHostToDevice
+TO_DEVICE, WITHIN_DEVICE = 1, 3  # cudaMemcpyHostToDevice, cudaMemcpyDeviceToDevice
 NOT_READY = 600  # cudaErrorNotReady
 NAP_S = 0.00005
 UNASKED_SHARED_BYTES = 48 * 1024
@@ -81,7 +82,7 @@ def compile_cubin(
 
 
 def cubin_path(source: str, headers: Mapping[str, str], architecture: str) -> Path:
-    """Return where the cache has the machine code of a source, or will have it."""
+    """Return the path in the cache of a source's machine code."""
     parts = [source, sorted(headers.items()), compile_options(architecture), nvrtc_version(),
              CACHE_FORMAT]  # fmt: skip
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
@@ -91,7 +92,7 @@ def cubin_path(source: str, headers: Mapping[str, str], architecture: str) -> Pa
 def fill_cache(
     source: str, kernels: Sequence[str], headers: Mapping[str, str], architecture: str
 ) -> None:
-    """Put the machine code of a source into the cache, unless it is there."""
+    """Compile the machine code of a source into the cache, unless it is there."""
     path = cubin_path(source, headers, architecture)
     if read_sealed(path) is None:
         _write(path, compile_cubin(source, kernels, headers, architecture))
@@ -159,7 +160,7 @@ class GpuKernel:
         return self._occupancy[key]
 
     def divide_memory(self, grid: int, shared_bytes: int) -> None:
-        """Give the blocks of a coming launch the shared memory they need, and the rest to L1.
+        """Reserve the shared memory that the next launch needs, and leave the rest to L1.
 
         The division belongs to the kernel, not to the launch: it is set again when it changes.
         """
@@ -261,7 +262,7 @@ class GpuDriver:
         return self._load(code, kernels)
 
     def compiler(self) -> Any:
-        """Return what compiles into the cache in other processes, for several threads at once."""
+        """Return a compiler that fills the cache from other processes, for several threads."""
         from weft.backends.cuda.drivers.elsewhere import Elsewhere
 
         return Elsewhere(self.limits.architecture)
@@ -304,22 +305,20 @@ class GpuDriver:
 
     def upload(self, target: Any, source: Any) -> None:
         """Copy an array of the host or the device to the start of one of the device."""
-        if not isinstance(source, np.ndarray):
-            target[: source.size] = source
-            return
+        module = np if isinstance(source, np.ndarray) else self.xp
         if source.dtype != target.dtype or not source.flags.c_contiguous:
-            source = np.ascontiguousarray(source, target.dtype)
+            source = module.ascontiguousarray(source, target.dtype)
+        # Not by CuPy, which would launch a kernel of its own.
+        kind = TO_DEVICE if module is np else WITHIN_DEVICE
         cuda = self.xp.cuda
         stream = cuda.get_current_stream().ptr
-        cuda.runtime.memcpyAsync(
-            target.data.ptr, _address(source), source.nbytes, TO_DEVICE, stream
-        )
+        cuda.runtime.memcpyAsync(target.data.ptr, address(source), source.nbytes, kind, stream)
 
     def uploader(self, target: Any, source: Any) -> Callable[[int], None]:
-        """Return what copies so many first bytes of pinned memory to an array of the device."""
+        """Return a function that copies the first bytes of pinned memory to a device array."""
         cuda = self.xp.cuda
         copy, stream = cuda.runtime.memcpyAsync, cuda.get_current_stream
-        to, from_ = int(target.data.ptr), _address(source)
+        to, from_ = int(target.data.ptr), address(source)
         return lambda nbytes: copy(to, from_, nbytes, TO_DEVICE, stream().ptr)
 
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
@@ -333,9 +332,10 @@ class GpuDriver:
     def wait(self, stop: Any, limit: TimeLimit | None = None, ended: Any = None) -> None:
         """Wait for the stream; signals are handled meanwhile, and a limit is looked at.
 
-        An event is told some microseconds after a kernel's last word. One that says so itself is
-        believed; one that does not, be it long or broken, is waited for by an event all the same.
-        Whoever stops waiting waits until the kernel has stopped too; who does so again does not.
+        An event is signalled some microseconds after the kernel's last write. A kernel that reports
+        its own completion is trusted; any other, long or broken, is still waited for by an event.
+        An interrupted wait continues until the kernel has stopped; a second interrupt ends it at
+        once.
         """
         began = time.perf_counter()
         try:
@@ -411,8 +411,8 @@ class _Words:
     def __init__(self, words: Sequence[int]) -> None:
         self._words = np.array(words, np.uint64)
         self._memory = self._words.data
-        self._places = _address(self._words) + 8 * np.arange(len(words), dtype=np.uint64)
-        self.places_address = _address(self._places)
+        self._places = address(self._words) + 8 * np.arange(len(words), dtype=np.uint64)
+        self.places_address = address(self._places)
 
     def set(self, places: Sequence[int], words: Sequence[int]) -> None:
         """Write words to some places."""
@@ -429,14 +429,9 @@ def _all_words(count: int) -> struct.Struct:
     return struct.Struct(f"={count}Q")
 
 
-def _address(array: Any) -> int:
-    """Return where an array of the host lies."""
-    return int(array.__array_interface__["data"][0])
-
-
 @functools.lru_cache(maxsize=64)
 def _launch_config(geometry: Geometry, stream: int) -> Any:
-    """Return what a launch is told beside its arguments."""
+    """Return the configuration of a launch."""
     from cuda.bindings import driver
 
     grid, block, shared_bytes, cluster, cooperative = geometry
@@ -482,6 +477,6 @@ def _word(argument: Any) -> int:
 
 
 def _write(path: Path, code: bytes) -> None:
-    """Put machine code into the cache; a full disk only means that it is compiled again."""
+    """Write machine code to the cache; a full disk only means compiling again."""
     with contextlib.suppress(OSError):
         write_sealed(path, code)

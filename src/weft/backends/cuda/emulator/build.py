@@ -64,7 +64,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What running cases gave: the buffers of those that ended, and what stopped the next one.
+    """The outcome of running cases: the buffers of completed ones, and what stopped the next one.
 
     `counts` has what the emulation counted in all cases, where none was stopped.
     """
@@ -160,7 +160,7 @@ def _check_sanitizer(sanitizer: str) -> None:
 def build_runtime(sanitizer: str, *, defines: tuple[str, ...] = ()) -> list[Path]:
     """Return the object files of the emulation's run-time, compiled unless the cache has them.
 
-    Only the kernels are instrumented. The run-time tells the sanitizers what they must know.
+    Only the kernels are instrumented. The run-time passes the required facts to the sanitizers.
     """
     _check_sanitizer(sanitizer)
     cxx = compiler()

@@ -79,7 +79,7 @@ def decode(cases: Sequence[Case], data: bytes) -> list[dict[str, np.ndarray]]:
     outputs: list[dict[str, np.ndarray]] = []
     position = 0
     for case in cases:
-        # The word tells that the case ended, also where it has no bytes to return.
+        # The word marks the end of the case, even if it has no bytes to return.
         nbytes = sum(buffer.nbytes for buffer in case.buffers.values())
         if position + nbytes + END_BYTES > len(data):
             break

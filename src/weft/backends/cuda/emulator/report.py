@@ -68,7 +68,7 @@ class Report:
 
 
 def parse_counts(text: str) -> dict[str, int]:
-    """Return what the emulation counted: atomics, shuffles, votes, barriers, arcs and searches."""
+    """Return the emulation's counters: atomics, shuffles, votes, barriers, arcs and searches."""
     found = COUNTED.search(text)
     pairs = (pair.split("=") for pair in (found[1].split() if found else ()))
     return {name: int(count) for name, count in pairs}

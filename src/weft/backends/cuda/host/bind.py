@@ -17,6 +17,7 @@ from weft.backends.cuda.codegen.horizon import SAMPLES
 from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
 from weft.backends.cuda.codegen.program import Rendered
+from weft.backends.cuda.host.key_tables import table_sizes
 from weft.backends.cuda.host.workspace import Workspace
 from weft.backends.layouts import (
     Ordered,
@@ -33,14 +34,13 @@ from weft.plan.horizon import share_within
 from weft.topology.adjacency import count_keys, fitting_dtype
 from weft.topology.adjacency_gpu import offsets_of
 from weft.topology.best_neighbors import best_neighbors
+from weft.topology.hub_places import hub_places, placed_targets
 from weft.topology.row_bits import RowBits
 from weft.topology.topology import Direction, Topology
 
 # Priorities of a far list when nothing was looked at: the least, the sum of the finite ones and
 # their number, three times in turn.
 NO_SPREAD = np.array(3 * [np.inf, 0.0, 0.0])
-LEAST_PLACES = 32  # of a table, as in by_key.cuh
-MOST_TABLES = 512  # for the longest rows: one for each block that is at work
 DIGITS, LEAST_ITEMS = 256, 256  # digits of a sort, items of a warp at least: as in radix.cuh
 TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 
@@ -96,39 +96,6 @@ def long_rows(topology: Topology, way: Direction, warp_degree: int, block_degree
         counts = xp.asarray([for_block.size, for_block.size + for_warp.size], dtype=np.int64)
         known[key] = xp.concatenate([counts, for_block, for_warp]).astype(np.int64)
     return known[key]
-
-
-_tables: weakref.WeakKeyDictionary[Topology, dict[Any, tuple[int, int]]] = (
-    weakref.WeakKeyDictionary()
-)
-
-
-def table_sizes(topology: Topology, direction: Any, hops: int, vertices: bool) -> tuple[int, int]:
-    """Return how many tables blocks have for the longest rows, and the places of each.
-
-    `vertices` says that keys are ids of vertices, of which no row has more than there are. There is
-    room for the entries of the longest row, and no more of it in all than for one entry of
-    each arc, unless a single table takes more.
-    """
-    known = _tables.setdefault(topology, {})
-    room = direction, hops, vertices
-    if room not in known:
-        if hops == 2:
-            lengths = topology.paths_of_two(direction)
-        else:
-            ways: tuple[Direction, ...] = ("in", "out") if direction == "both" else (direction,)
-            lengths = topology.xp.zeros(topology.num_vertices, np.int64)
-            for way in ways:
-                offsets = topology.adjacency(way).offsets
-                lengths += offsets[1:] - offsets[:-1]
-        longest = int(lengths.max()) if topology.num_vertices else 0
-        longest = min(longest, topology.num_vertices) if vertices else longest
-        places = LEAST_PLACES
-        while places // 4 * 3 < longest:
-            places *= 2
-        tables = min(MOST_TABLES, max(1, topology.num_arcs // places))
-        known[room] = tables, places
-    return known[room]
 
 
 class Binder:
@@ -391,6 +358,12 @@ class Binder:
     def _best_neighbor(self, direction: Direction) -> Any:
         return self.topology.found("best", direction, best_neighbors)
 
+    def _hub_places(self, direction: Direction) -> Any:
+        return hub_places(self.topology, direction)
+
+    def _placed_targets(self, direction: Direction) -> Any:
+        return placed_targets(self.topology, direction)
+
     def _heads(self) -> RowBits:
         heads = self.topology.row_bits()
         assert heads is not None
@@ -476,6 +449,9 @@ class Binder:
 
     def _far(self, which: int) -> Any:
         return self.workspace.get(("far", which), self.n, self._index())
+
+    def _remaining(self, which: int) -> Any:
+        return self.workspace.get(("remaining", which), self.n, self._index())
 
     def _spread(self) -> Any:
         spread = self.workspace.get("spread", NO_SPREAD.size, np.float64)

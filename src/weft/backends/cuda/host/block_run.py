@@ -8,6 +8,7 @@ fraction of the time, to where the kernel expects it: so all blocks are one grap
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -63,12 +64,12 @@ class Link:
         return None
 
     def receive(self) -> None:
-        """Let kernels that are started from here on wait for what was sent."""
+        """Make kernels started from now on wait for the sent data."""
         if self._cuda is not None:
             self._cuda.get_current_stream().wait_event(self._sent)
 
     def taken(self) -> None:
-        """Let further copies wait for kernels that were started until here."""
+        """Make further copies wait for kernels started so far."""
         if self._cuda is not None:
             self._taken.record(self._cuda.get_current_stream())
             self._stream.wait_event(self._taken)
@@ -96,7 +97,7 @@ class _Arcs:
 
 
 class DeviceSpace:
-    """What all sweeps over the blocks of one graph share on a GPU.
+    """The state shared by all sweeps over the blocks of one graph on a GPU.
 
     Parameters
     ----------
@@ -127,6 +128,12 @@ class DeviceSpace:
         )
         self.vertices._degrees = dict(self.degrees)
 
+    def __del__(self) -> None:
+        """Let no copy run on in memory that others get."""
+        link = getattr(self, "link", None)
+        if link is not None and not sys.is_finalizing():
+            link.wait()
+
     def _topology(self, device: Device) -> Topology:
         manifest = self.manifest
         keep: Keep = manifest.keep  # type: ignore[assignment]
@@ -147,7 +154,7 @@ class DeviceSpace:
         return way if self.manifest.directed else "out"
 
     def column(self, name: str, way: str) -> Any:
-        """Return where the values of an edge column of the present block are."""
+        """Return the values of an edge column of the current block."""
         return self._arcs[self.stored_way(way)].columns[name]
 
     def run(self, request: Request, form: Form | None = None) -> DeviceBlockRun:
@@ -170,6 +177,7 @@ class DeviceSpace:
                     _Arcs(self.manifest, way, self.xp),
                     {kind: self.xp.zeros(rows + 1, kind) for kind in ("uint32", "int64")},
                 )
+                self.link.taken()  # the fills run in the kernels' stream, the copies do not
             arcs, offsets = self._staged[way]
             self.link.send(offsets[block.offsets.dtype.name], block.offsets)
             self.link.send(arcs.targets, block.targets)
@@ -178,7 +186,7 @@ class DeviceSpace:
         return self.link.sent()
 
     def receive(self) -> None:
-        """Put the block that was sent last where kernels expect it."""
+        """Copy the last sent block to where kernels expect it."""
         self.link.receive()
         for way, block in self._under_way.items():
             staged, offsets = self._staged[way]
@@ -214,7 +222,7 @@ class DeviceBlockRun:
         compiled: Compiled = self.form[0]
         return compiled.sweeps[0].mode == "once"
 
-    def block(self, members: Any, blocks: Any) -> Any:
+    def block(self, members: Any, blocks: Any, edge_state: None = None) -> Any:
         """Sweep the rows of some members of the present block; return who is put out, sorted."""
         start = replace(self.request.start, frontier=members)
         found = run_request(replace(self.request, start=start), self.form).frontier
@@ -225,4 +233,4 @@ class DeviceBlockRun:
         return found
 
     def end(self) -> None:
-        """Keep nothing: every run writes back what it keeps in other forms."""
+        """Do nothing: every run has already written back its results."""

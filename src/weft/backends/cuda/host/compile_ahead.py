@@ -1,4 +1,4 @@
-"""Compiles what will perhaps run, while something else runs."""
+"""Compiles programs that may run next, while others run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from weft.backends.cuda.host.run import compile_program
 from weft.ir.request import Request
 
 MOST_WORKERS = 12
-LEFT = 4  # processors for what runs meanwhile: who waits for a GPU must be woken at once
+LEFT = 4  # processors left to other threads: one that waits for a GPU must wake at once
 
 
 class Ahead:
-    """Compilations under way on one device.
+    """The background compilations on one device.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Ahead:
         return found
 
     def close(self) -> None:
-        """Give up what is not compiled yet."""
+        """Cancel pending compilations."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._compiler.close()
         self._threads.shutdown(wait=True)

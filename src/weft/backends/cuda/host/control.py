@@ -21,6 +21,7 @@ LOOP = (
     "swapped", "overflow", "rebuilt", "following", "once",
     "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed", "counted",
     "laid", "digit", "hubs", "before", "ending",
+    "remaining", "remaining_in", "shrinking",
     "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",
     "threshold", "raised", "delta", "floor", "least", "mean", "horizon",
 )  # fmt: skip
@@ -32,12 +33,19 @@ START = {
     "horizon": np.nan,
 }  # fmt: skip
 AT = {name: position for position, name in enumerate(LOOP)}
+# Those that the host looks at after every run.
+STATUS, STEP, SIZE, DENSE, QUEUED, CLASSED, MAPPED, SWAPPED, FAR_SIZE, QUEUE, MAP = (
+    AT[name] for name in (
+        "status", "step", "size", "dense", "queued", "classed", "mapped", "swapped", "far_size",
+        "queue", "map",
+    )
+)  # fmt: skip
 CELLS = 32
 FAULT_WORDS = 4  # cause and function, vertex, index, count
 
 
 FEW = 64  # vertices that are copied along
-LINE = 128  # bytes
+AHEAD = 2048  # bytes; most programs need fewer, so that their first queues begin at one place
 
 
 def control_sizes(scalars: int, accumulators: int) -> dict[str, int]:
@@ -49,8 +57,8 @@ def control_sizes(scalars: int, accumulators: int) -> dict[str, int]:
 
 
 def bytes_ahead(sizes: dict[str, int]) -> int:
-    """Return how far into its memory the first queue begins: where a line of a cache does."""
-    return -(-8 * sum(sizes.values()) // LINE) * LINE
+    """Return how far into its memory the first queue begins."""
+    return -(-8 * sum(sizes.values()) // AHEAD) * AHEAD
 
 
 class Control:
@@ -94,7 +102,7 @@ class Control:
         self.report, self.ended = report[:told], report[told:]
         self._told = self.report.view(np.int64)
         self._told_loop = self.report[: len(LOOP)]
-        self._seen: list[int] = self._told.tolist()
+        self.seen: list[int] = self._told.tolist()
         self.write(**START)
         self._start, self._begun = self.staging.copy(), None
 
@@ -119,7 +127,7 @@ class Control:
     def upload(self, frontier: Any = None) -> None:
         """Bring the staging copy to the device, and the vertices of the first frontier if any.
 
-        Until a kernel tells otherwise, the loop is where it begins.
+        Until a kernel reports otherwise, the loop is at its start.
         """
         nbytes = self._ahead
         if isinstance(frontier, np.ndarray) and frontier.size <= FEW:
@@ -132,11 +140,11 @@ class Control:
 
     def look(self) -> None:
         """Read what kernels have left, all at once: this is memory that a device writes to."""
-        self._seen = self._told.tolist()
+        self.seen = self._told.tolist()
 
     def saved(self, name: str) -> int:
         """Return a member of the loop as a kernel had left it when `look` was called."""
-        return self._seen[AT[name]]
+        return self.seen[AT[name]]
 
     def scalar_bytes(self, position: int) -> Any:
         """Return the bytes of a scalar as a kernel left it."""
@@ -145,12 +153,12 @@ class Control:
 
     def is_faulty(self) -> bool:
         """Whether a kernel met a fault."""
-        return bool(self._seen[-FAULT_WORDS] & 0xFFFFFFFF)
+        return bool(self.seen[-FAULT_WORDS] & 0xFFFFFFFF)
 
     def fault(self) -> tuple[int, int, int, int, int]:
         """Return cause, function and vertex of the first fault.
 
         Of an index out of range the index follows, and how many there are.
         """
-        first, vertex, index, count = self._seen[-FAULT_WORDS:]
+        first, vertex, index, count = self.seen[-FAULT_WORDS:]
         return first & 0xFFFFFFFF, first >> 32, vertex, index, count

@@ -36,7 +36,7 @@ EXPANDS = 1.5  # from level to level: a lattice of any dimension soon grows by l
 
 @dataclass(frozen=True)
 class Shape:
-    """What the defaults are chosen by.
+    """The graph statistics that determine the defaults.
 
     Attributes
     ----------
@@ -98,14 +98,20 @@ def shape_of(topology: Topology) -> Shape:
     return found
 
 
-def default_schedule(shape: Shape, direction: str, *, ordered: bool = False) -> str:
+def default_schedule(
+    shape: Shape, direction: str, *, ordered: bool = False, rounds: bool = False
+) -> str:
     """Return the schedule that suits a graph and a side: push, pull or gather.
 
     A pull that ends with the first message seldom looks at more than a few slots of a row. Pushes
     in the order of priorities have frontiers of all sizes: equal shares suit all of them. A gather
     over all rows of about the same length needs no sharing out: PageRank on a graph with planted
-    communities (degrees about 48) takes 8.6 ms by `row`, 21.4 ms by `warp`.
+    communities (degrees about 48) takes 8.6 ms by `row`, 21.4 ms by `warp`. Programs in rounds have
+    hundreds of supersteps, each with a fixed cost: `block` has one phase where `twc` has two. Core
+    numbers of a graph with 181 million arcs take 22.3 ms by `block`, 29.5 by `twc`.
     """
+    if rounds and direction == "push" and not shape.is_even:
+        return "block"
     if ordered and direction == "push" and not shape.is_even:
         return "strict"
     if direction == "pull" or (direction == "gather" and shape.largest <= FEW_SLOTS):
@@ -113,6 +119,16 @@ def default_schedule(shape: Shape, direction: str, *, ordered: bool = False) -> 
     if direction == "gather" and shape.is_even:
         return "row"
     return "warp" if shape.is_even else "twc"
+
+
+def usual_compaction(shape: Shape, *, rounds: bool) -> str:
+    """Return how a graph's frontiers are assembled by default.
+
+    Rounds on a graph of even degrees begin with millions of vertices. Rebuilt from the state, such
+    a queue is in order, so that rows side by side are read together: core numbers of a road network
+    of 24 million vertices take 4.97 ms, and 10.3 in the order in which threads put them out.
+    """
+    return "jit" if rounds and shape.is_even else "online"
 
 
 def joining_schedule(shape: Shape, direction: str) -> str:
@@ -178,7 +194,7 @@ def describe_shape(topology: Topology) -> str:
 
 
 def _reach(levels: list[int], n: int) -> float:
-    """Return the diameter of a graph of n vertices that grows around one of them as told."""
+    """Return the diameter of a graph of n vertices, given its growth around one of them."""
     if levels[-1] == 0:  # there is no more
         return float(len(levels) - 1)
     steps, seen = len(levels), 1 + sum(levels)

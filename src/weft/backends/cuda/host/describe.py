@@ -1,11 +1,12 @@
-"""What the kernels of a program take and how they are launched, for `weft.explain` and profiles."""
+"""Resources and launch shapes of a program's kernels, for `weft.explain` and profiles."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from weft.backends.cuda.codegen.machine import Options, Side
-from weft.backends.cuda.codegen.program import KERNELS, TURN_OF, Rendered
+from weft.backends.cuda.codegen.program import Rendered
+from weft.backends.cuda.codegen.program_text import KERNELS, TURN_OF
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
 from weft.backends.cuda.host.options import Launching, launching
@@ -53,7 +54,7 @@ def _describe(
     return KernelFacts(
         name, phases_of(name, rendered), resources and resources.registers,
         resources and resources.spilled_bytes, shared, held, grid, how.block, cluster, limit,
-        occupancy,
+        occupancy, 0 if alone else how.knobs["hubs"],
     )  # fmt: skip
 
 
@@ -80,13 +81,13 @@ def phases_of(kernel: str, rendered: Rendered) -> tuple[str, ...]:
 def limit_of(
     room: Multiprocessor, resources: Resources, block: int, shared_bytes: int, held: float
 ) -> str:
-    """Return what keeps a multiprocessor from holding more blocks than it does."""
+    """Return the resource that limits the number of blocks per multiprocessor."""
     warps = block // WARP
     a_warp = _rounded(resources.registers * WARP, REGISTER_UNIT)
     warps_at_once = room.registers // SCHEDULERS // max(1, a_warp) * SCHEDULERS
     a_block = shared_bytes + resources.static_shared_bytes + room.reserved_shared_bytes
     by = {
-        "threads": room.threads // block,  # the first of equals is told
+        "threads": room.threads // block,  # the first of equals is reported
         "blocks": room.blocks,
         "registers": warps_at_once // warps,
         "shared memory": room.shared_bytes // _rounded(a_block, SHARED_UNIT),
@@ -125,6 +126,8 @@ def run_facts(
         "device": limits.name, "grid": how.grid, "block": how.block, "cluster": how.cluster,
         "shared_bytes": how.shared_bytes,
     }  # fmt: skip
+    if how.knobs["hubs"]:
+        facts["hubs"] = how.knobs["hubs"]
     kernels = {name: module.kernel(name) for name in KERNELS[how.fuse]}
     taken = [kernel.resources() for kernel in kernels.values()]
     if all(resources is not None for resources in taken):

@@ -9,7 +9,8 @@ from weft.backends.cuda.codegen.machine import Options
 
 RUNTIME = (
     "control", "sweep", "machine", "numbers", "groups", "features", "linear", "products",
-    "memory", "random", "rows_of", "by_key", "marker", "inputs", "updates", "segments", "loop",
+    "memory", "random", "rows_of", "by_key", "marker", "hubs", "inputs", "updates", "segments",
+    "loop",
 )  # fmt: skip
 FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 

@@ -67,7 +67,7 @@ def _fill(driver: Any, starts: Sequence[Start]) -> None:
 
 
 def source_and_headers() -> tuple[str, tuple[str, ...], dict[str, str]]:
-    """Return what is compiled: a source, the names of its kernels and its headers."""
+    """Return the source, the names of its kernels and its headers."""
     headers = {
         "device.cuh": read_header("weft.backends.cuda.runtime", "device.cuh"),
         "fill.cuh": read_header("weft.backends.cuda.runtime", "fill.cuh"),

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.backends.cuda.codegen.adjacent import CHUNK
+from weft.backends.cuda.codegen.directions import INBOX_COST
 from weft.backends.cuda.codegen.edges import CLASSES
 from weft.backends.cuda.codegen.frontier_forms import class_starts
 from weft.backends.cuda.codegen.horizon import wants_horizon
 from weft.backends.cuda.codegen.machine import Options, Side
-from weft.backends.cuda.codegen.program import KERNELS, Rendered
+from weft.backends.cuda.codegen.program import Rendered
+from weft.backends.cuda.codegen.program_text import KERNELS
+from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.host.defaults import (
     VAST,
     WARP,
+    Shape,
     common_lanes,
     default_schedule,
     is_deep,
     joining_schedule,
     shape_of,
+    usual_compaction,
 )
 from weft.config import NARROW, SIDES, each_choice, entries_of, of_side
 from weft.errors import ConfigError
@@ -27,14 +33,20 @@ from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
 from weft.plan.counting import IN_PLACE, counts_in_place
-from weft.plan.directions import rule_of
+from weft.plan.directions import COST, rule_of
 from weft.plan.first_looks import looks_first
+from weft.plan.hub_table import Gathered, gathered_by_place, keeps_table, reads_places
 from weft.plan.outputs import COUNTER, counts_outputs
 from weft.plan.prepare import directions_of, wants_row_bits, wants_state
 from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
 
 BLOCK = 256
+HUB_BLOCK = 1024  # one table for as many threads as a multiprocessor may have for one block
+BIN, HUB_BIN = 64, 16  # entries of a bin for 16 threads
+BESIDE_HUBS = 1 << 14  # bytes of shared memory that a block takes beside its tables, about
+HUB_DEGREE = 4096  # rows from here on are worth such a block
+MOST_HUBS = 1 << 20  # of a table; shared memory holds fewer
 EMULATED_BLOCK = 64
 ALIGN = 16
 LOOK_BYTES = 2 * 8 * WARP  # of a warp: rows that a first look did not end, as in vertex.cuh
@@ -45,6 +57,11 @@ DIGITS = 256  # of a sort, as in radix.cuh: a warp has a counter of 8 bytes for 
 WIDE = ("run_wide", "run_anew")  # kernels that take all vertices
 TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
+# Phases that go over a frontier only, and those that a start from a short queue never comes to.
+OF_FRONTIER = (
+    "begin", "push_", "commit_push_", "vertex_", "gather_", "gathered_",
+    "pull_", "commit_pull_", "set_map", "clear_map", "clear_next", "queue_write", "queue_count",
+)  # fmt: skip
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
 CLAIM_BYTES = 16  # of the row that a block works on, as in by_key.cuh
@@ -65,6 +82,8 @@ class Launching:
     knobs: dict[str, Any] = field(default_factory=dict)
     wide_grid: int = 0  # of kernels that take all vertices, which have no use for clusters
     share: int = 1024  # of the arcs within reach that a first pull looks at, in 1024ths
+    few: int = 0  # vertices of a first frontier up to which one cluster does all that a run does
+    few_cluster: int = 1  # its blocks
 
     def grid_of(self, kernel: str) -> tuple[int, int]:
         """Return how many blocks a kernel has, and each of its clusters."""
@@ -84,10 +103,21 @@ _chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakK
 def choose_options(request: Request, kept: frozenset[str]) -> Options:
     """Return what of a configuration shapes the code, with defaults for the graph."""
     known = _chosen.setdefault(request.topology, {})
-    key = (request.options, kept, request.start.arcs, _ordered(request), _may_search(request))
+    gathered = gathered_by_place(request.program, request.options.config)
+    key = (
+        request.options, kept, request.start.arcs, _ordered(request), _may_search(request),
+        bool(request.program.refill), gathered,
+    )  # fmt: skip
     if key not in known:
-        known[key] = _choose_options(request, kept)
+        known[key] = _choose_options(request, kept, gathered)
     return known[key]
+
+
+def _hub_room(request: Request) -> int:
+    """Return about how many bytes of tables a block has room for."""
+    device = request.topology.device
+    limits = driver_of(device.kind, device.index).limits
+    return max(0, int(limits.shared_bytes) - BESIDE_HUBS)
 
 
 def _ordered(request: Request) -> bool:
@@ -96,31 +126,12 @@ def _ordered(request: Request) -> bool:
     return asked and bool(request.options.config.ordering)
 
 
-def _choose_options(request: Request, kept: frozenset[str]) -> Options:
-    config, schedules = request.options.config, request.options.schedule
+def _choose_options(request: Request, kept: frozenset[str], gathered: Gathered) -> Options:
+    config = request.options.config
     deterministic = config.deterministic
     shape = shape_of(request.topology)
-    sides = {}
-    for name in SIDES:
-        chosen = "vertex" if deterministic else of_side(schedules, name)
-        format_ = format_named(of_side(config.format, name) or DEFAULT_FORMAT)
-        if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
-            format_ = format_named(DEFAULT_FORMAT)
-        usual = default_schedule(shape, name, ordered=_ordered(request))
-        joining = joining_schedule(shape, name) if format_.joins else ""
-        joined = bool(joining) and chosen in (None, joining)
-        suited = joining if joined else of_side(format_.schedule, name) or usual
-        schedule = schedule_named(chosen or suited)
-        wanted = of_side(config.frontier_in, name)
-        left = _output(of_side(config.frontier_out, name), name)
-        kind = _input(schedule, format_, wanted, name)
-        sides[name] = Side(schedule, format_, kind, left, joined)
-    narrow = None if deterministic else _narrow(schedules, sides["push"])
-    if narrow is not None:  # both have one visitor
-        sides["push"] = replace(sides["push"], joined=False)
-    kinds = (*each_choice(config.frontier_in), *each_choice(config.frontier_out))
-    if "bytemap" in kinds:  # the maps of a run are of one kind
-        sides = {name: _by_bytes(side) for name, side in sides.items()}
+    sides, narrow = _sides(request, shape)
+    by_place = gathered.nbytes > 0 and reads_places(request.topology, config)
     return Options(
         directions=directions_of(request),
         narrow=narrow,
@@ -128,7 +139,9 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         pull=sides["pull"],
         gather=sides["gather"],
         rule=rule_of(config),
-        compaction="ballot" if deterministic else config.compaction or "online",
+        compaction="ballot"
+        if deterministic
+        else config.compaction or usual_compaction(shape, rounds=bool(request.program.refill)),
         # The list of the rows of a frontier has room for each row once.
         dedup="exact" if deterministic or sides["push"].format.virtual else config.dedup or "exact",
         combine="atomic" if config.combine in (None, IN_PLACE) else config.combine,
@@ -150,11 +163,43 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
         horizon=_ordered(request) and wants_horizon(request),
         best_neighbor=looks_first(request.topology, config, on_gpu=True),
+        by_place=by_place,
+        hub_table=by_place and keeps_table(request.topology, config, gathered, _hub_room(request)),
         group_block=0 if deterministic else _group_block(request),
         counts_output=counts_outputs(request.program, config),
         row_bits=not deterministic and wants_row_bits(request),
         counted=request.options.recorded or _may_narrow(config.width, config.fuse),
     )
+
+
+def _sides(request: Request, shape: Shape) -> tuple[dict[str, Side], Side | None]:
+    """Return the schedule, the format and the frontiers of every side; then of narrow pushes."""
+    config, schedules = request.options.config, request.options.schedule
+    deterministic = config.deterministic
+    sides = {}
+    for name in SIDES:
+        chosen = "vertex" if deterministic else of_side(schedules, name)
+        format_ = format_named(of_side(config.format, name) or DEFAULT_FORMAT)
+        if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
+            format_ = format_named(DEFAULT_FORMAT)
+        usual = default_schedule(
+            shape, name, ordered=_ordered(request), rounds=bool(request.program.refill)
+        )
+        joining = joining_schedule(shape, name) if format_.joins else ""
+        joined = bool(joining) and chosen in (None, joining)
+        suited = joining if joined else of_side(format_.schedule, name) or usual
+        schedule = schedule_named(chosen or suited)
+        wanted = of_side(config.frontier_in, name)
+        left = _output(of_side(config.frontier_out, name), name)
+        kind = _input(schedule, format_, wanted, name)
+        sides[name] = Side(schedule, format_, kind, left, joined)
+    narrow = None if deterministic else _narrow(schedules, sides["push"])
+    if narrow is not None:  # both have one visitor
+        sides["push"] = replace(sides["push"], joined=False)
+    kinds = (*each_choice(config.frontier_in), *each_choice(config.frontier_out))
+    if "bytemap" in kinds:  # the maps of a run are of one kind
+        sides = {name: _by_bytes(side) for name, side in sides.items()}
+    return sides, narrow
 
 
 def _group_block(request: Request) -> int:
@@ -246,7 +291,9 @@ class _Areas:
 
 
 def _areas(request: Request, rendered: Rendered, options: Options, block: int) -> _Areas:
-    bin_size = (request.options.config.bin_size or 64) * block // 16
+    # Where hubs are kept, they are worth more than entries of a queue.
+    entries = request.options.config.bin_size or (HUB_BIN if rendered.needs.hub_bytes else BIN)
+    bin_size = entries * block // 16
     index_bytes = request.topology.index_dtype.itemsize
     needs = [
         side.schedule.shared_bytes(block, *held)
@@ -278,21 +325,27 @@ def launching(
     request: Request, rendered: Rendered, options: Options, driver: Any, module: Any
 ) -> Launching:
     """Return how the kernels of a run are launched, from what they take."""
-    config, degrees = request.options.config, request.options.degrees
+    config = request.options.config
     emulated = request.topology.device.kind == "emulated"
-    first = config.block_size or options.group_block or (EMULATED_BLOCK if emulated else BLOCK)
+    fuse = options.fuse
+    width = config.width
+    kernels = {name: module.kernel(name) for name in KERNELS[fuse]}
+    usual = EMULATED_BLOCK if emulated else HUB_BLOCK if rendered.needs.hub_bytes else BLOCK
+    first = config.block_size or options.group_block or usual
     # Large partials may leave no room for a usual block: what was not asked for gives way.
     fixed = config.block_size or options.group_block
     blocks = [first] if fixed else [first >> k for k in range(first.bit_length() - 5)]
     areas = [_areas(request, rendered, options, block) for block in blocks]
     room = driver.limits.shared_bytes - STATIC_BYTES
     area = next((area for area in areas if area.nbytes <= room), areas[-1])
-    block, bin_size, shared = area.block, area.bin_size, area.nbytes
+    block, shared = area.block, area.nbytes
     if shared > room:
-        raise _too_little_shared(area, config.bin_size or 64, driver.limits)
-    fuse = options.fuse
-    width = config.width
-    kernels = {name: module.kernel(name) for name in KERNELS[fuse]}
+        raise _too_little_shared(area, config.bin_size or BIN, driver.limits)
+    hubs_at, hubs = shared, 0
+    if rendered.needs.hub_bytes:
+        left = driver.limits.shared_bytes - _static_bytes(kernels.values()) - shared
+        hubs = _hubs(request.topology, rendered.needs.hub_bytes, left)
+        shared += hubs * rendered.needs.hub_bytes
     fused = fuse in TO_THE_END
     small = width == "auto" and fused and _is_small(request.topology, block, driver.limits)
     clusters = [driver.limits.clusters] if small else _clusters(width, rendered, driver.limits)
@@ -306,29 +359,87 @@ def launching(
     grid = min(grid, cluster) if small else grid
     alone = rendered.needs.narrows and _may_narrow(width, fuse)
     narrow = block * cluster if alone else 0
-    knobs = {
+    knobs = _knobs(request, rendered, area, (hubs_at, hubs), narrow)
+    knobs["sorters"] = max(grid, wide_grid) * (block // WARP)
+    classes = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
+    knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, classes)
+    share = shape_of(request.topology).head_share
+    few = 0
+    if not small and width == "auto":
+        few = _few(request, rendered, options, block * driver.limits.clusters, driver.limits)
+        held = all(
+            k.blocks_at_once(block, shared, driver.limits.clusters) for k in kernels.values()
+        )
+        few *= held
+    return Launching(
+        grid, block, shared, cluster, fuse, knobs, wide_grid, share, few, driver.limits.clusters
+    )
+
+
+def _knobs(
+    request: Request, rendered: Rendered, area: _Areas, hubs: tuple[int, int], narrow: int
+) -> dict[str, int]:
+    """Return the numbers that kernels take as arguments, from what was chosen and measured."""
+    config, degrees = request.options.config, request.options.degrees
+    return {
         "row_lanes": 0 if config.lanes == "block" else int(config.lanes or 8),
         "items": config.items_per_thread or 8,
-        "entries": min(block, entries_of(config) or block),
+        "entries": min(area.block, entries_of(config) or area.block),
         "warp_degree": degrees.warp or 32,
         "block_degree": degrees.block or _block_degree(rendered),
         "grid_degree": degrees.grid or _grid_degree(rendered),
-        "bin_size": bin_size,
+        "bin_size": area.bin_size,
         "output_at": area.schedule_bytes,
         "touched_at": area.schedule_bytes + area.output_bytes,
         "marker_at": area.marker_at,
         "marker_bits": area.marker_bits,
+        "hubs_at": hubs[0],
+        "hubs": hubs[1],
         "narrow_size": narrow,
         "narrow_edges": narrow * NARROW_ARCS,
         "most_degree": shape_of(request.topology).largest,
         "few": 1 << 20,
         "many": 1 << 23,
     }
-    knobs["sorters"] = max(grid, wide_grid) * (block // WARP)
-    classes = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
-    knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, classes)
-    share = shape_of(request.topology).head_share
-    return Launching(grid, block, shared, cluster, fuse, knobs, wide_grid, share)
+
+
+def _few(
+    request: Request, rendered: Rendered, options: Options, threads: int, limits: Any
+) -> int:  # fmt: skip
+    """Return how many vertices a superstep may start from for one cluster to be enough; 0 for none.
+
+    The host knows how many there are, and the degrees bound the arcs: blocks that have nothing to
+    do would only be waited for. It must be sure that no phase goes over all vertices.
+    """
+    shape = shape_of(request.topology)
+    step = request.program.steps[0]
+    by_frontier = all(name.startswith(OF_FRONTIER) for name, _ in rendered.phases)
+    alone = options.fuse == "all" and request.options.config.width == "auto"
+    if not (by_frontier and alone and options.combine == "atomic"):
+        return 0
+    if request.program.mode != "run" or step.everywhere or options.arcs or options.deterministic:
+        return 0
+    kinds = [each.kind for each in request.program.steps]
+    if "edge" in kinds[:-1]:  # which may put out more vertices than it gets
+        return 0
+    few = min(threads, threads * NARROW_ARCS // max(1, shape.largest))
+    if "edge" in kinds:
+        if options.rule != COST or "push" not in options.directions:
+            return 0
+        if shape.vertices > threads * NARROW_ARCS or not limits.small_grids:
+            few = min(few, shape.vertices // (32 * INBOX_COST * (shape.largest + 1)))
+    return few
+
+
+def _static_bytes(kernels: Iterable[Any]) -> int:
+    """Return the most bytes of shared memory that kernels declare themselves."""
+    taken = [kernel.resources() for kernel in kernels]
+    return max(STATIC_BYTES if r is None else int(r.static_shared_bytes) for r in taken)
+
+
+def _hubs(topology: Topology, nbytes: int, room: int) -> int:
+    """Return how many vertices tables hold in which each takes some bytes."""
+    return max(0, min(topology.num_vertices, MOST_HUBS, room // nbytes))
 
 
 def _is_small(topology: Topology, block: int, limits: Any) -> bool:
@@ -349,11 +460,10 @@ def _clusters(width: str, rendered: Rendered, limits: Any) -> list[int]:
 
 def _block_degree(rendered: Rendered) -> int:
     """Return the degree from which on a row is a block's: wide groups are few in a warp."""
-    return (
-        MARKED_DEGREE
-        if rendered.needs.marks
-        else max(256, min(1024, 4096 // rendered.needs.widest))
-    )
+    if rendered.needs.marks:
+        return MARKED_DEGREE
+    most = HUB_DEGREE if rendered.needs.hub_bytes else 1024
+    return max(256, min(most, 4096 // rendered.needs.widest))
 
 
 def _grid_degree(rendered: Rendered) -> int:

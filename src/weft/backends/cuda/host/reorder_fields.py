@@ -44,7 +44,7 @@ def carry(device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None
 
 
 def source_and_headers() -> tuple[str, tuple[str, ...], dict[str, str]]:
-    """Return what is compiled: a source, the names of its kernels and its headers."""
+    """Return the source, the names of its kernels and its headers."""
     headers = {
         "device.cuh": read_header("weft.backends.cuda.runtime", "device.cuh"),
         "carry.cuh": read_header("weft.backends.cuda.runtime", "carry.cuh"),

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import to_host
+from weft.arrays.device import address, to_host
 from weft.backends.cuda.codegen.frontier_forms import takes_classes
 from weft.backends.cuda.codegen.horizon import may_have_horizon
 from weft.backends.cuda.codegen.machine import DeviceTraits, Options
-from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
+from weft.backends.cuda.codegen.program import Rendered, render
+from weft.backends.cuda.codegen.program_text import KERNELS
 from weft.backends.cuda.codegen.radix import layout_refused
 from weft.backends.cuda.codegen.senders import add_at_once, keep_senders
 from weft.backends.cuda.codegen.sorted_pushes import allow_sorted_pushes, must_sort
@@ -21,17 +22,20 @@ from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.cuda.host import workspace as workspaces
 from weft.backends.cuda.host.bind import STEADY, Binder, flat
-from weft.backends.cuda.host.control import AT, Control
+from weft.backends.cuda.host.control import AT, DENSE, SIZE, STATUS, STEP, SWAPPED, Control
 from weft.backends.cuda.host.defaults import WARP
+from weft.backends.cuda.host.last_frontier import Left, Place, left_by
 from weft.backends.cuda.host.options import Launching, choose_options, launching
 from weft.backends.limits import TimeLimit
 from weft.ir.check.fault_lines import fault_error
 from weft.ir.check.ranges import prove_vertices
+from weft.ir.check.verify import verify
 from weft.ir.ops import Program, identity_of
-from weft.ir.passes import run_passes
+from weft.ir.passes import hoist_sources, run_passes
 from weft.ir.request import Deferred, Outcome, Request
 from weft.plan.counting import plan_counting
 from weft.plan.horizon import has_horizon
+from weft.plan.hub_table import reads_by_place
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -44,7 +48,7 @@ from weft.plan.prepare import (
     push_narrow,
 )
 from weft.plan.sorting import plan_sorting
-from weft.plan.sweeps import Planning, Sweep, claim_field, plan_program
+from weft.plan.sweeps import Planning, Sweep, plan_program
 from weft.storage.memory import Cache
 from weft.topology.adjacency import fitting_dtype
 
@@ -81,6 +85,11 @@ class Compiled(Proofs):
             return f"the format {chosen.format.name!r} splits rows"
         rows = {"split": "rows", "mixed": "some rows"}.get(chosen.schedule.rows)
         return f"the schedule {chosen.schedule.name!r} splits {rows}" if rows else ""
+
+    @functools.cached_property
+    def takes_one_sweep(self) -> bool:
+        """Whether a run is one sweep, which writes nowhere into the frontier that it takes."""
+        return self.program.mode == "run" and len(self.sweeps) == 1
 
     @functools.cached_property
     def start_words(self) -> Any:
@@ -133,6 +142,9 @@ def compile_program(request: Request) -> Form:
 def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]) -> Compiled:
     program, topology = request.program, request.topology
     fired = run_passes(program, off)
+    if options.by_place:
+        hoist_sources(program, reads_by_place)
+        verify(program)
     closed = prove_vertices(program, closed="index_proofs" not in off)
     pushes = "push" in options.directions
     sorts = options.combine == "radix" and pushes
@@ -180,6 +192,8 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     made += ["index_proofs"] if closed else []
     made += ["row_bits"] if options.row_bits and rendered.needs.marks else []
     made += ["best_neighbor"] if rendered.needs.guesses else []
+    made += ["hub_places"] if rendered.needs.by_place else []
+    made += ["hub_table"] if rendered.needs.hub_bytes else []
     made = list(dict.fromkeys(made))
     return Compiled(rendered, program, options, every, made, closed)
 
@@ -218,23 +232,30 @@ class _Plan:
             len(request.data.scalars), rendered.accumulators, places, kind
         )
         self.queues = [self.control.queue, workspace.get(("queue", 1), places, kind)]
+        words = n if options.map_kind == "bytemap" else (n + 7) // 8
+        self.maps = [workspace.get(("map", k), (words + 3) // 4 + 1, np.uint32) for k in range(3)]
+        # Where frontiers lie that a run leaves.
+        self.queue_places = [Place(address(q), "queue", k) for k, q in enumerate(self.queues)]
+        self.map_places = [
+            Place(address(words), options.map_kind, k) for k, words in enumerate(self.maps)
+        ]
         room = RECORDS * WORDS + 1 if request.options.recorded else WORDS
         self.ring = workspace.get("ring", room, np.int64)
         self.stop, self.stop_argument = workspace.shared("stop", 1, np.uint32)
         # Bindings to what differs from run to run.
         self.open = [b for b in rendered.bindings.values() if b[0] not in STEADY]
         self.packed: dict[Any, Any] = {}  # arguments, by what else they depend on
-        self._together: dict[str, tuple[Any, Geometry]] = {}
+        self._together: dict[tuple[str, bool], tuple[Any, Geometry]] = {}
 
-    def together(self, name: str) -> tuple[Any, Geometry]:
-        """Return a kernel whose blocks meet, and how it is launched."""
-        known = self._together.get(name)
+    def together(self, name: str, few: bool) -> tuple[Any, Geometry]:
+        """Return a kernel whose blocks meet, and how it is launched; see `Launching.few`."""
+        known = self._together.get((name, few))
         if known is None:
             how = self.launching
-            grid, cluster = how.grid_of(name)
+            grid, cluster = (how.few_cluster,) * 2 if few else how.grid_of(name)
             meets = grid > cluster  # the blocks of a cluster run at once anyway
             geometry = Geometry(grid, how.block, how.shared_bytes, cluster, meets)
-            known = self._together[name] = self.module.kernel(name), geometry
+            known = self._together[name, few] = self.module.kernel(name), geometry
         return known
 
 
@@ -264,6 +285,7 @@ class _Run:
         self.stop = self.plan.stop
         self.limit: TimeLimit | None = request.limit
         self.launches = 0
+        self.few = False  # whether one cluster is enough
         self.counted = {} if request.report is None else dict(self.driver.counted)
 
     def drive(self) -> str:
@@ -277,49 +299,74 @@ class _Run:
             else:
                 with self.limit.running():
                     self._launch(arguments, given)
-            status = self.saved("status")
+            status = self.control.seen[STATUS]
             if status == TRAIL_FULL:
                 arguments, given = self._grow_trail()
             elif status != RUNNING:
                 break
         self.workspace.epoch = self.saved("epoch")
-        self.binder.put_back(self.saved("swapped"))
+        self.binder.put_back(self.control.seen[SWAPPED])
         return self._check_fault() if self.control.is_faulty() else ""
 
     def outcome(self) -> Outcome:
-        """Write back what lies elsewhere, and tell how the run ended."""
+        """Write back results that are stored elsewhere, and return how the run ended."""
         if self.binder.pairs:
             self.binder.unpack()
         if self.request.data.scalars:
             self._read_scalars()
         if self.request.report is not None:
             self._tell_profile(self.request.report)
-        return self._outcome(self.saved("status"))
+        return self._outcome(self.control.seen[STATUS])
 
     # -- starting
 
     def _start(self) -> None:
         """Write the loop, the scalars and the first frontier."""
-        request, topology = self.request, self.request.topology
-        workspace, control = self.workspace, self.control
+        request, workspace, control = self.request, self.workspace, self.control
         if workspace.epoch > 2**31:
             workspace.renew_stamps()
         control.begin(self.compiled.start_words)
-        frontier, arcs = request.start.frontier, topology.num_arcs
-        if request.start.arcs:
-            count = arcs if frontier is None else len(frontier)
-            first = {"size": count, "edges": count, "dense": 2}
-        elif frontier is None:
-            first = {"size": self.n, "edges": arcs, "dense": 1, "explored": arcs}
-        else:
-            first = {"size": len(frontier), "queued": 1}
+        first, members = self._first()
+        most = self.launching.few
+        self.few = most > 0 and "queued" in first and first["size"] <= most
         control.write(epoch=workspace.epoch, share=self.launching.share, **first)
         delta = request.options.config.delta or request.start.window
         if delta:
             control.write(delta=float(delta))
         for position, held in enumerate(request.data.scalars.values()):
             control.stage_scalar(position, held)
-        control.upload(None if request.start.arcs else frontier)
+        control.upload(members)
+
+    def _first(self) -> tuple[dict[str, int], Any]:
+        """Return what the loop holds of the first frontier, and its members where they are new.
+
+        A run writes to all memory but that of the frontier that its only sweep takes.
+        """
+        start, arcs = self.request.start, self.request.topology.num_arcs
+        frontier = start.frontier
+        resumed = self._resumed(frontier) if isinstance(frontier, Left) else None
+        self.workspace.lying.clear(frontier if resumed and self.compiled.takes_one_sweep else None)
+        if resumed:
+            return resumed, None
+        if start.arcs:
+            count = arcs if frontier is None else len(frontier)
+            return {"size": count, "edges": count, "dense": 2}, None
+        if frontier is None:
+            return {"size": self.n, "edges": arcs, "dense": 1, "explored": arcs}, None
+        if isinstance(frontier, Deferred):
+            frontier = frontier.members() if isinstance(frontier, Left) else frontier.get()
+        return {"size": len(frontier), "queued": 1}, frontier
+
+    def _resumed(self, left: Left) -> dict[str, int] | None:
+        """Return how the loop goes on from where a run has left a frontier; None if it cannot."""
+        place = left.place
+        if place is None or left.size is None:
+            return None
+        if place == self.plan.queue_places[place.number % 2]:
+            return {"size": left.size, "queued": 1, "queue": place.number}
+        if self.compiled.rendered.needs.takes_maps and place in self.plan.map_places:
+            return {"size": left.size, "mapped": 1, "map": place.number}
+        return None
 
     def _arguments(self) -> tuple[Any, list[Any]]:
         """Return the arguments of the kernels: packed those that are the same run after run."""
@@ -342,10 +389,8 @@ class _Run:
 
     def _packed(self, limit: int, ring_size: int) -> Any:
         """Return the arguments, made ready; those that runs bring are left open."""
-        compiled, workspace, how = self.compiled, self.workspace, self.launching
-        n, rendered = self.n, compiled.rendered
-        words = n if compiled.options.map_kind == "bytemap" else (n + 7) // 8
-        maps = [workspace.get(("map", k), (words + 3) // 4 + 1, np.uint32) for k in range(3)]
+        workspace, how, maps = self.workspace, self.launching, self.plan.maps
+        n, rendered = self.n, self.compiled.rendered
         most = how.most_blocks
         parts = self.control.parts
         given = {
@@ -390,7 +435,7 @@ class _Run:
 
     def _start_all(self, name: str, arguments: Any, given: list[Any]) -> None:
         """Start a kernel whose blocks meet."""
-        kernel, geometry = self.plan.together(name)
+        kernel, geometry = self.plan.together(name, self.few)
         self.launches += 1
         self.driver.launch(kernel, geometry, arguments, given)
 
@@ -472,73 +517,21 @@ class _Run:
         report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:
-        steps, size = self.saved("step"), self.saved("size")
+        seen = self.control.seen
+        steps, size = seen[STEP], seen[SIZE]
         frontier: Any = None
-        if self.saved("dense") == 2:  # arcs that no superstep has taken
+        if seen[DENSE] == 2:  # arcs that no superstep has taken
             frontier = self.request.start.frontier
-        elif not self.saved("dense") or size == 0:
-            frontier = self._frontier(size)
+        elif not seen[DENSE] or size == 0:
+            frontier = left_by(self, size)
         trail = self.binder.trail_of(steps) if self.request.program.trail else ()
         # What was written back from elsewhere came after what followed the kernel.
-        followed = self.launching.fuse == "all" and not (self.saved("swapped") or self.binder.pairs)
+        followed = self.launching.fuse == "all" and not (seen[SWAPPED] or self.binder.pairs)
         converged = has_converged(self.request, steps, empty=status == EMPTY, held=status == UNTIL)
         window = 0.0
         if self.compiled.options.ordered:
             window = float(np.int64(self.saved("delta")).view(np.float64))
         return Outcome(steps, converged, frontier, trail, followed, window)
-
-    def _frontier(self, size: int) -> Any:
-        """Return the last frontier; in order and without duplicates once it is requested.
-
-        What it is made from is copied: the next run writes where it lies.
-        """
-        waiting = self.saved("far_size")  # of an ordered run that ended early
-        if size + waiting == 0:
-            return _nothing(self.driver, self.request.topology.index_dtype)
-        xp = self.xp
-        if self.saved("queued") or self.saved("classed"):
-            listed = self.queues[self.saved("queue")][:size].copy()
-            if self.saved("classed"):
-                listed = self._listed_by_class()
-            if waiting:
-                far = self.binder.bind("far", self.saved("far") & 1)[:waiting]
-                listed = xp.concatenate([listed, far])
-            return Deferred(lambda: xp.unique(listed))
-        if not self.saved("mapped"):
-            return self._told_by_state()
-        words = self.workspace.get(("map", self.saved("map") % 3), 1, np.uint32).copy()
-        n, kind = self.n, self.request.topology.index_dtype
-        by_bytes = self.compiled.options.map_kind == "bytemap"
-
-        def listed_by_map() -> Any:
-            if by_bytes:
-                mask = words.view(np.uint8)[:n] != 0
-            else:
-                bits = xp.unpackbits(words.view(np.uint8), bitorder="little")
-                mask = bits[:n].view(np.bool_)
-            return xp.flatnonzero(mask).astype(kind)
-
-        return Deferred(listed_by_map)
-
-    def _listed_by_class(self) -> Any:
-        """Return the last frontier where the queue lies by degree class."""
-        queue, knobs = self.queues[self.saved("queue")], self.launching.knobs
-        firsts = [0, *(knobs[f"class_{k}"] for k in (1, 2, 3))]
-        pieces = [queue[at : at + self.saved(f"class_{k}")] for k, at in enumerate(firsts)]
-        return self.xp.concatenate(pieces)
-
-    def _told_by_state(self) -> Any:
-        """Return the last frontier where a field tells who is in it."""
-        sweep = self.compiled.sweeps[0]
-        held = self.saved("origin") + sweep.rises * self.saved("step")
-        field = self.request.data.fields[claim_field(sweep.steps[0])]
-        return self.xp.flatnonzero(field == held).astype(self.request.topology.index_dtype)
-
-
-@functools.cache
-def _nothing(driver: Any, dtype: Any) -> Any:
-    """Return an array without elements."""
-    return driver.xp.zeros(0, dtype)
 
 
 def _typed(value: Any, kind: str) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.arrays.fill import fill
 from weft.backends.cuda.host.control import Control, bytes_ahead, control_sizes
+from weft.backends.cuda.host.last_frontier import Lying
 from weft.topology.topology import Topology
 
 MOST_REMEMBERED = 256
@@ -25,6 +26,7 @@ class Workspace:
         self._shared: dict[str, tuple[Any, Any]] = {}
         self._remembered: dict[Any, Any] = {}
         self.epoch = 0
+        self.lying = Lying()  # frontiers of finished runs
 
     def remembered(self, key: Any, make: Callable[..., Any], *arguments: Any) -> Any:
         """Return what was made under a key, or make it; it is made again once buffers moved.
@@ -93,15 +95,18 @@ class Workspace:
 
 
 _lock = threading.Lock()
-_idle: weakref.WeakKeyDictionary[Topology, list[Workspace]] = weakref.WeakKeyDictionary()
+_idle: dict[int, list[Workspace]] = {}  # by the identity of a living topology
 
 
 def take(topology: Topology, driver: Any) -> tuple[Workspace, list[Workspace]]:
     """Return a workspace for a run on a topology, and the list that it is put on afterwards."""
     with _lock:
-        idle = _idle.setdefault(topology, [])
-        for position, workspace in enumerate(idle):
-            if workspace.driver is driver:
+        idle = _idle.get(id(topology))
+        if idle is None:
+            idle = _idle[id(topology)] = []
+            weakref.finalize(topology, _idle.pop, id(topology), None).atexit = False
+        for position in range(len(idle) - 1, -1, -1):  # the last one may hold the first frontier
+            if idle[position].driver is driver:
                 return idle.pop(position), idle
     return Workspace(driver), idle
 
@@ -109,4 +114,4 @@ def take(topology: Topology, driver: Any) -> tuple[Workspace, list[Workspace]]:
 def held_bytes(topology: Topology) -> int:
     """Return the bytes of the idle workspaces of a topology."""
     with _lock:
-        return sum(workspace.nbytes for workspace in _idle.get(topology, []))
+        return sum(workspace.nbytes for workspace in _idle.get(id(topology), []))

@@ -32,11 +32,32 @@ WEFT_DEVICE Knobs knobs_of(const Args& a) {
     return {a.row_lanes, a.items, a.entries, a.warp_degree, a.block_degree, a.grid_degree};
 }
 
-// One of the two queues; where a trail is replayed, what lies there from some place on.
+// One of the two queues; where a trail is replayed, what lies there from some place on. Where a
+// refill runs over what is left, queues 2 and 3 hold that in turn.
 template <class Args>
 WEFT_DEVICE auto queue_of(const Args& a, i64 which) {
+    if constexpr (Args::shrinks) {
+        if (which >= 2) return which == 2 ? a.remaining_0 : a.remaining_1;
+    }
     if constexpr (Args::in_trail) return a.replayed() + which;
     else return (which & 1) != 0 ? a.queue_1 : a.queue_0;
+}
+// The queue that the next frontier goes to.
+template <class Args>
+WEFT_DEVICE i64 next_queue(const Loop& loop) {
+    if constexpr (Args::shrinks) {
+        if (loop.shrinking != 0) return loop.queue == 2 ? 3 : 2;
+        return loop.queue == 0 ? 1 : 0;
+    }
+    return loop.queue + 1;
+}
+template <class Args>
+WEFT_DEVICE auto next_queue_of(const Args& a, const Loop& loop) {
+    return queue_of(a, next_queue<Args>(loop));
+}
+template <class Args, class Scalars>
+WEFT_DEVICE void turn_queue(Turn<Args, Scalars>& t) {
+    t.loop.queue = Args::shrinks ? next_queue<Args>(t.loop) : 1 - t.loop.queue;
 }
 template <class Args>
 WEFT_DEVICE u32* map_of(const Args& a, i64 which) {
@@ -85,7 +106,7 @@ WEFT_DEVICE auto class_rows(const Args& a, const Loop& loop) {
 // Where the next frontier goes.
 template <class Out, class Args>
 WEFT_DEVICE Out make_plain_output(const Args& a, const Loop& loop, const Place& place, u64* cells) {
-    Out out{queue_of(a, loop.queue + 1), a.n, a.stamps, static_cast<u32>(loop.epoch),
+    Out out{next_queue_of(a, loop), a.n, a.stamps, static_cast<u32>(loop.epoch),
                bits_of(a, loop.map + 1), bytes_of(a, loop.map + 1), cells,
             place.shared + a.output_at, a.bin_size, a.warp_degree, a.block_degree, a.grid_degree,
             0, 0};
@@ -117,7 +138,7 @@ WEFT_DEVICE auto make_touched(const Args& a, const Loop& loop, const Place& plac
 template <class Args>
 WEFT_DEVICE auto make_told(const Args& a, const Loop& loop, const Place& place, u64* cells) {
     auto told = make_touched(a, loop, place, cells);
-    told.far = queue_of(a, loop.queue + 1) + loop.next_tail;
+    told.far = next_queue_of(a, loop) + loop.next_tail;
     told.capacity = a.n - loop.next_tail;
     return told;
 }
@@ -266,8 +287,10 @@ WEFT_DEVICE void keep_uncounted(T& t) {
     t.loop.counted = 0;
 }
 
-WEFT_DEVICE void queue_taken(Loop& loop) {
-    loop.queue = 1 - loop.queue;
+template <class T>
+WEFT_DEVICE void queue_taken(T& t) {
+    Loop& loop = t.loop;
+    turn_queue(t);
     loop.size = loop.next_tail;
     loop.edges = loop.next_edges;
     loop.dense = loop.mapped = loop.classed = 0;
@@ -279,7 +302,7 @@ WEFT_DEVICE void queue_taken(Loop& loop) {
 // The other queue was filled by degree class: with the present frontier, or with the next one.
 template <class T>
 WEFT_DEVICE void classes_filled(T& t) {
-    t.loop.queue = 1 - t.loop.queue;
+    turn_queue(t);
     t.loop.classed = 1;
     t.loop.queued = 0;
     t.loop.class_0 = static_cast<i64>(t.cells[TAIL]);
@@ -322,6 +345,29 @@ WEFT_DEVICE void take_everything(T& t) {
     t.loop.edges = t.a.arcs;
     t.loop.dense = t.loop.counted = 1;
     t.loop.mapped = t.loop.queued = t.loop.classed = t.loop.narrow = 0;
+}
+
+// Begin a round with what the first step of the refill left, or with all vertices.
+template <class T>
+WEFT_DEVICE void take_remaining(T& t) {
+    t.loop.shrinking = 1;
+    if (t.loop.remaining == 0) {
+        take_everything(t);
+        return;
+    }
+    t.loop.queue = t.loop.remaining_in;
+    t.loop.size = t.loop.remaining - 1;
+    t.loop.edges = 0;
+    t.loop.dense = t.loop.mapped = t.loop.classed = 0;
+    t.loop.queued = t.loop.counted = 1;
+    choose_width(t);
+}
+
+template <class T>
+WEFT_DEVICE void keep_remaining(T& t) {
+    t.loop.remaining = t.loop.size + 1;
+    t.loop.remaining_in = t.loop.queue;
+    t.loop.shrinking = 0;
 }
 
 // An empty queue.

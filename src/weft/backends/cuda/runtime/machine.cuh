@@ -69,6 +69,9 @@ struct Loop {
     i64 hubs;        // runs of one target that are worth a block
     i64 before;      // size of the frontier that a rule decided about before
     i64 ending;      // the status that an ordered loop ends with once its far list is in order
+    i64 remaining;   // vertices that a refill runs over, and one; 0: all of them
+    i64 remaining_in;  // the queue that holds them
+    i64 shrinking;   // the step that leaves some of them out is running
     i64 sorted;      // what a gather's schedule sorted is all rows of this way to gather; else 0
     u64 sorted_of[4];  // how many there are of each class
     double threshold;

@@ -75,6 +75,8 @@
 //   static constexpr bool asks;                  false: every row is open
 //   bool open(i64 row);                          whether the arcs of the row are wanted at all
 //   Row load(i64 row);
+//   static constexpr bool measures;              whether it needs to know the slots of the row:
+//   Row load(i64 row, i64 begin, i64 end);       which whoever has them gives it
 //   Partial empty(const Row&);
 //   bool take(Partial&, const Row&, i64 row, i64 slot);   one arc; true: no more of this row
 //   static constexpr bool batches;               whether take comes in two parts as well:
