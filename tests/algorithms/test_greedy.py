@@ -31,7 +31,14 @@ def ordered(g, seed, sign):
 
 
 def check_set(g, found, seed=0):
-    graph, order = ordered(g, seed, 1)
+    graph, bits = simple_graph(g), bits_of(g, seed)
+
+    def place(v):
+        degree = graph.degree(v)
+        unit = 1 << max(degree.bit_length() - 3, 0)  # of two bits below the highest
+        return degree // unit * unit, bits[v] >> 23, v
+
+    order = sorted(graph, key=place)
     chosen = set()
     for v in order:
         if not any(u in chosen for u in graph[v]):
@@ -103,15 +110,18 @@ def test_colors_in_the_emulation(most):
     check_colors(g, weft.color(g.to("emulated")))
 
 
-@pytest.mark.parametrize("n", [64, 65, 130])
-def test_complete_graphs_need_a_color_for_every_vertex(n):
+@pytest.mark.parametrize("threads", [1, 8])
+@pytest.mark.parametrize("n", [64, 65, 130, 200])
+def test_complete_graphs_need_a_color_for_every_vertex(n, threads):
     g = weft.generators.complete(n)
-    assert sorted(weft.color(g).tolist()) == list(range(n))
+    check_colors(g, weft.color(g, config=weft.Config(threads=threads)))
 
 
-def test_more_colors_than_are_looked_at_together():
-    g = weft.generators.complete(600)
-    assert sorted(weft.color(g).tolist()) == list(range(600))
+@pytest.mark.parametrize("order", ["largest_first", "random"])
+def test_colors_by_bounds_are_those_of_a_sequential_pass(order):
+    g = weft.generators.rmat(11, 30, seed=4)
+    found = weft.color(g, order, seed=5, config=weft.Config(threads=8))
+    assert found.tolist() == weft.color(g, order, seed=5, config=weft.Config(threads=1)).tolist()
 
 
 def drawn(k, seed=0):
@@ -123,12 +133,20 @@ def drawn(k, seed=0):
     return (z ^ z >> 31) >> 33
 
 
+def place_of(k, seed):
+    """A number of 31 bits that no other edge has."""
+    x = (k + drawn(0, seed)) % 2**31
+    for shift, factor in ((16, 0x2C1B3C6D), (12, 0x297A2D39), (15, 1)):
+        x = (x ^ x >> shift) * factor % 2**31
+    return x
+
+
 def check_matching(g, found, seed=0, weighted=False):
     weight = g.to_edges().weight
     values = weight.tolist() if weighted and weight is not None else [0] * g.num_edges
     pairs = edge_pairs(g)
     mate = [-1] * g.num_vertices
-    for k in sorted(range(g.num_edges), key=lambda k: (values[k], drawn(k, seed), k), reverse=True):
+    for k in sorted(range(g.num_edges), key=lambda k: (values[k], place_of(k, seed)), reverse=True):
         u, v = pairs[k]
         if u != v and mate[u] < 0 and mate[v] < 0:
             mate[u], mate[v] = v, u
@@ -174,11 +192,3 @@ def test_heaviest_edges_come_first(kind):
     }[kind]
     g = weft.Graph.from_edges(*rng.integers(0, 60, (2, 300)), weight=weight)
     check_matching(g, weft.maximal_matching(g, weighted=True), weighted=True)
-
-
-def test_bits_that_two_edges_share_are_told_apart_by_the_number():
-    module = importlib.import_module("weft.algorithms.maximal_matching")
-    rng = np.random.default_rng(4)
-    weight, bits = rng.integers(0, 3, 400).astype(np.float32), rng.integers(0, 5, 400)
-    order = np.lexsort((np.arange(400), bits, weight))
-    assert np.argsort(module._by_weight(np, weight, bits)).tolist() == order.tolist()

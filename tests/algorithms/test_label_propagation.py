@@ -123,6 +123,18 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("seed", range(3))
+def test_few_new_labels_are_followed_to_the_end(seed, device):
+    for g in (
+        weft.generators.road(12 + seed, seed=seed),
+        weft.generators.rmat(6, 1.5 + seed, seed=seed),
+        weft.generators.path(20 + seed),
+    ):
+        found = weft.label_propagation(g.to(device), None)
+        assert found.tolist() == expected_labels(g, None)
+
+
 def test_rounds_of_classes_are_limited():
     g = AWKWARD["social undirected"]()
     for iterations in (0, 1):

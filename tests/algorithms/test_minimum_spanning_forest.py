@@ -79,6 +79,19 @@ def test_long_rows_are_looked_through(kind, device):
     check(g, weft.minimum_spanning_forest(g.to(device)))
 
 
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_other_components_join_the_giant_one(device):
+    src, dst, weight = weft.generators.rmat(9, 30, seed=4, weights=(1, 9)).to_edges()
+    tail = 512 + np.arange(20)  # a path of light edges, joined late
+    joined = [
+        np.concatenate(part)
+        for part in ((src, tail[:-1], [3]), (dst, tail[1:], [512]), (weight, np.ones(19), [20]))
+    ]
+    g = weft.Graph.from_edges(*joined, directed=False)
+    assert g.num_edges > MANY * g.num_vertices
+    check(g, weft.minimum_spanning_forest(g.to(device)))
+
+
 def test_nan_is_refused():
     g = weft.Graph.from_edges([0], [1], [np.nan])
     with pytest.raises(GraphError, match=r"some weights are NaN. Expected numbers"):

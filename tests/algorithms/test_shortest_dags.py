@@ -165,7 +165,7 @@ def test_samples_are_scaled_up():
     [
         ([1.0, 0.0], r"the least weight is 0.0. Expected weights above 0"),
         ([1.0, np.nan], r"Expected finite weights from 0 on for shortest paths"),
-        ([1e20, 1.0, 1e-5], r"some weights are too small beside distances from vertex 0"),
+        ([1e20, 1.0, 1e-5], r"some weights are too small relative to distances from vertex 0"),
     ],
 )
 def test_lengths_that_cannot_be_added(weight, message):

@@ -76,5 +76,5 @@ def test_rounds_and_powers_must_be_numbers(options):
 
 @pytest.mark.parametrize("alpha", [[], "x", None, [0.1, "x"]])
 def test_mixtures_must_be_numbers(alpha):
-    with pytest.raises(ConfigError, match=r"is no mixture"):
+    with pytest.raises(ConfigError, match=r"is not a mixture"):
         learning.multimodal(graph(), np.ones(4), alpha)

@@ -66,7 +66,7 @@ def test_emulated_device():
 @pytest.mark.parametrize("alpha", [[0.9, 0.2], [-0.1, 0.5], [np.nan], [[0.1]]])
 def test_mixtures_that_are_none(alpha):
     g = social()
-    with pytest.raises(ConfigError, match="is no mixture"):
+    with pytest.raises(ConfigError, match="is not a mixture"):
         learn(g, np.zeros(g.num_vertices), alpha)
 
 

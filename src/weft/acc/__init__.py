@@ -1,4 +1,4 @@
-"""Active-Compute-Combine: the programming model of SIMD-X, on weft's steps, and programs in it."""
+"""Active-Compute-Combine: SIMD-X's programming model on weft's steps, with example programs."""
 
 from weft.acc.belief_propagation import belief_propagation
 from weft.acc.bfs import bfs

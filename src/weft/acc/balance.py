@@ -1,10 +1,10 @@
 """Keeps the sum of ranks near their number, so that programs rank by small signed differences.
 
-Rank that vertices without out-edges hold is spread evenly, as jumps are. Ranking programs leave it
-out, which only scales the result; but an even gain shrinks by the damping alone from superstep to
-superstep and keeps every vertex active. So what jumps give (`base`) includes an estimate of that
-rank, exact if vertices without out-edges are isolated; otherwise even gains are taken out after
-every superstep while most vertices are active.
+PageRank spreads the rank of vertices without out-edges evenly, like its jumps. Programs that omit
+this only scale the result, but then a uniform gain shrinks only by the damping in each superstep
+and keeps every vertex active. So the jump term (`base`) includes an estimate of that rank, which is
+exact if vertices without out-edges are isolated; otherwise uniform gains are removed after every
+superstep while most vertices are active.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from weft.graph import Graph
 
 
 def even_start(g: Graph, damping: float) -> tuple[float, Any]:
-    """Return what jumps give every vertex, and first ranks with the mean 1.
+    """Return the jump term of every vertex, and initial ranks with mean 1.
 
     Vertices without in-edges start with their exact rank: no message ever corrects it.
 
@@ -45,7 +45,7 @@ def even_start(g: Graph, damping: float) -> tuple[float, Any]:
 def run_balanced(
     program: Program, g: Graph, rank: Any, tol: float, config: Config | None, **scalars: float
 ) -> Any:
-    """Run a program with the fields `rank` and `sent`; return the ranks that it comes to."""
+    """Run a program with the fields `rank` and `sent`; return its final ranks."""
     given: dict[str, Any] = {"tol": tol, "config": config, **scalars}
     closed = (g.topology.out_degree == 0) & (g.topology.in_degree > 0)
     sent: Any = full(-1.0)

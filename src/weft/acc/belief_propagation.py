@@ -1,9 +1,9 @@
-"""Belief propagation in logarithms: every vertex sends, and the sums of all messages decide.
+"""Belief propagation in logarithms, in which every vertex sends in every superstep.
 
 b(v) = log prior(v) + sum over u -> v of log(exp(b(u)) Ψ), each b shifted so that its largest entry
-is 0. The belief of the receiver is part of what the sender returns to it: unlike
-`weft.learning.belief_propagation`, which keeps a message for every arc, this is the simpler scheme
-of the paper, which keeps beliefs alone.
+is 0. A message thus includes the receiver's own earlier contribution: this is the simpler scheme of
+the paper, which stores beliefs only, unlike `weft.learning.belief_propagation`, which stores one
+message per arc.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from weft.ir.trace import monoids
 
 
 def _prepare(v: Any) -> None:
-    """Keep the belief that is sent, and start the next one from the prior."""
+    """Save the belief to send, and reset the next one to the prior."""
     v.sent = v.belief - monoids.max(v.belief)
     v.belief = v.prior
 
@@ -32,7 +32,7 @@ def _moves(v: Any, tol: Any) -> Any:
     return monoids.max(abs(v.belief - monoids.max(v.belief) - v.sent)) > tol
 
 
-# Beliefs are rows of k numbers, which a call gives.
+# Beliefs are rows of k numbers, where k is known only at the call.
 PROGRAM = Program(
     fields={
         "belief": full(0.0), "prior": full(0.0), "sent": full(0.0),
@@ -66,7 +66,8 @@ def belief_propagation(
     priors
         Positive numbers, one row of k per vertex.
     potential
-        A positive matrix (k, k): row i says what a sender in state i makes of the receiver.
+        A positive matrix (k, k): row i is the influence of a sender in state i on the receiver's
+        states.
     tol
         The largest change of a logarithm at which a vertex counts as settled.
     max_iter

@@ -10,7 +10,7 @@ from weft.config import Config
 from weft.graph import Graph
 from weft.ir.trace.proxies import send
 
-# All vertices send: an update that was not chosen is offered again, until none is smaller.
+# All vertices send: an update that lost a vote is sent again, until none is smaller.
 PROGRAM = Program(
     fields={"label": lambda v: v.id},
     compute=lambda u, v, e: send(u.label, when=u.label < v.label),

@@ -1,4 +1,4 @@
-"""The k-core: vertices that fall under degree k leave, and their neighbours lose an edge."""
+"""The k-core: vertices of degree below k are removed, which lowers their neighbours' degrees."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PROGRAM = Program(
     compute=lambda u, v, e: -1,
     combine=monoids.sum,
     into="degree",
-    accept=lambda v, k: v.degree >= k,  # no update to a vertex that is under k already
+    accept=lambda v, k: v.degree >= k,  # vertices below k take no more updates
     active=lambda v, k: v.degree < k,
 )
 
 
 @on_its_device
 def k_core(g: Graph, k: int, *, config: Config | None = None) -> Any:
-    """Return for every vertex whether it is in the k-core of the simple undirected graph."""
+    """Return whether each vertex is in the k-core of the simple undirected graph."""
     if not isinstance(k, int | np.integer):
         raise ConfigError(f"k={k!r} is not a number of neighbours. Expected an integer.")
     return PROGRAM.run(simple(g), k=k, config=config).state.degree >= k

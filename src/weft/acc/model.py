@@ -1,8 +1,8 @@
 """The Active-Compute-Combine model: a program in three small functions.
 
 In every superstep the active vertices send what `compute` returns along their out-edges, `combine`
-settles what becomes of the updates that meet at a vertex, and `active` says which vertices send in
-the next superstep. How each piece lowers is told in docs/design/acc.md.
+decides how the updates that meet at a vertex are combined, and `active` selects the vertices that
+send in the next superstep. docs/design/acc.md describes how each piece is lowered.
 
 H. Liu, H. H. Huang: SIMD-X: programming and processing of graph algorithms on GPUs (ATC 2019).
 """
@@ -32,7 +32,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Result:
-    """What a program left behind: the state, and how the run ended."""
+    """The final state of a program, and how its run ended."""
 
     state: State
     steps: int
@@ -42,7 +42,7 @@ class Result:
 class Program:
     """A program of the Active-Compute-Combine model.
 
-    All functions may ask for scalars among the fields by further parameters of the same name.
+    Functions receive scalars of the state through further parameters of the same name.
 
     Parameters
     ----------
@@ -51,19 +51,19 @@ class Program:
     compute
         ``compute(u, v, e)`` returns the update that the active vertex u sends to v.
     combine
-        ``"vote"``: any one of the updates that meet decides, the rest need not be looked at. Or
-        the monoid that aggregates them with the value that is there.
+        ``"vote"``: any one of the updates that meet decides, and the others are skipped. Or a
+        monoid that aggregates them with the current value.
     into
         The field, or the fields, that take the updates.
     active
-        ``active(v)`` says, where an update arrived, whether v sends in the next superstep. It sees
-        all fields, ``v.id`` and the fields before this superstep as ``v.old``. By default the
-        vertices whose fields changed send.
+        ``active(v)`` decides at each vertex that received an update whether it sends in the next
+        superstep. It sees all fields, ``v.id`` and the fields before this superstep as ``v.old``.
+        By default the vertices whose fields changed send.
     accept
         ``accept(v)``: only vertices where it holds take updates.
     init
-        ``init(v)`` assigns fields at every vertex before the first superstep; what it returns says
-        who sends first (all, if it returns nothing).
+        ``init(v)`` assigns fields at every vertex before the first superstep; it may return the
+        condition under which v sends first (by default all do).
     prepare
         ``prepare(v)`` assigns fields of the active vertices before they send.
     priority
@@ -73,8 +73,8 @@ class Program:
     along
         ``"out"``, or ``"in"``: updates run against the arcs, as if each ran from v to u.
     push_below
-        A share of the vertices: pull while more of them are active, push from then on. Without it
-        the engine chooses, superstep by superstep.
+        A fraction of the vertices: pull while more of them are active, then push. By default the
+        engine chooses the direction in each superstep.
 
     Examples
     --------
@@ -111,7 +111,9 @@ class Program:
         if senders not in ("active", "all"):
             raise TraceError(unknown("senders", senders, ["active", "all"]))
         if push_below is not None and not 0 <= push_below <= 1:
-            raise ConfigError(f"push_below={push_below!r} is no share. Expected 0 to 1, or None.")
+            raise ConfigError(
+                f"push_below={push_below!r} is not a fraction. Expected 0 to 1, or None."
+            )
         self.fields = dict(fields)
         self.init = None if init is None else vertex(_Begin(init))
         self.push_below = push_below
@@ -167,7 +169,7 @@ class Program:
         if not (ruled and g.topology.keep == "both"):
             run = g.iterate(self.steps, state, frontier, max_iter=max_iter, config=config)
             return Result(state, run.steps, run.converged)
-        if self.senders == "all":  # the share of those that send never falls
+        if self.senders == "all":  # the fraction of senders never falls
             direction = "push" if self.push_below == 1 else "pull"
             run = g.iterate(
                 self.steps, state, frontier, max_iter=max_iter, direction=direction, config=config
@@ -203,7 +205,7 @@ class Program:
 
 
 class _Hook:
-    """A user's function as weft.program calls it; scalars are found by the user's parameters."""
+    """Adapts a user's function to weft.program; its parameters name the scalars."""
 
     def __init__(self, function: Function | None) -> None:
         self.function = function
@@ -219,7 +221,7 @@ class _Hook:
 
 
 class _Watched(Vertex):
-    """A vertex after a superstep, which knows itself before it."""
+    """A vertex after a superstep, with its values before it as `old`."""
 
     __slots__ = ()
 
@@ -241,7 +243,7 @@ class _Begin(_Hook):
 
 
 class _Prepare(_Hook):
-    """Prepares the vertices of the frontier, counts them on request, and hands all of them on."""
+    """Prepares the vertices of the frontier, counts them on request, and passes all of them on."""
 
     def __init__(self, function: Function | None, counts: bool) -> None:
         super().__init__(function)

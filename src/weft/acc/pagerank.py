@@ -1,10 +1,10 @@
-"""PageRank driven by change: every active vertex sends what its rank gained since it last did.
+"""PageRank driven by change: every active vertex sends the gain of its rank since it last sent.
 
 Pull first, push once most vertices are stable. Ranks have the mean 1 while they are computed: every
-vertex first sends a rank near that (`even_start`), and keeps what jumps give it (`base`) plus what
-arrives. Later differences are signed and small. A vertex keeps what is at most tol · (1 + rank) to
-itself: in all 2 tol of a sum of 1, of which about half is used, so that the ranks are as accurate
-as those of plain PageRank for the same `tol`, after about as many arcs.
+vertex first sends a rank near that (`even_start`), and then holds the jump term (`base`) plus what
+arrives. Later differences are signed and small. A vertex withholds gains of at most tol · (1 +
+rank): in total 2 tol of a sum of 1, of which about half is used, so the ranks are as accurate as
+those of plain PageRank for the same `tol`, after about as many arcs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from weft.ir.trace.functions import maximum, where
 
 
 def prepare(v: Any, damping: Any, base: Any) -> None:
-    """Share out what is new; `sent` is negative where nothing was sent yet."""
+    """Send the gain since the last time; `sent` is negative at vertices that have not sent yet."""
     begins = v.sent < 0
     v.share = damping * (v.rank - maximum(v.sent, 0)) / maximum(v.out_degree, 1)
     v.sent = v.rank

@@ -1,9 +1,10 @@
 """Strongly connected components: trim, colour forwards by aggregation, vote backwards.
 
-A vertex without arcs from (or to) the others is a component of its own and is taken out, which may
-leave others without. The rest take the largest id that reaches them as their colour. A vertex whose
-colour is its own id is the root of a component: all vertices of that colour from which it can be
-reached. One vote decides that, as all messages there say the same. What is left is coloured again.
+A vertex without arcs from (or to) other vertices is a component by itself and is removed, which may
+trim further vertices. The rest take the largest id that reaches them as their colour. A vertex
+whose colour is its own id is the root of a component: all vertices of that colour from which it can
+be reached. One vote decides that, since all messages agree there. The remaining vertices are
+coloured again.
 
 G. Slota, S. Rajamanickam, K. Madduri: BFS and coloring-based parallel algorithms for strongly
 connected components and related problems (IPDPS 2014).
@@ -26,7 +27,7 @@ from weft.ir.trace.proxies import send
 
 
 def _trimming(along: str) -> Program:
-    """Return the program that takes out vertices without arcs from (along "in": to) the rest."""
+    """Return the program that removes vertices without arcs from (along "in": to) the rest."""
 
     def count(v: Any) -> Any:
         v.left = v.gather(
@@ -83,7 +84,7 @@ VOTE = Program(
 
 @on_its_device
 def strong_components(g: Graph, *, config: Config | None = None) -> Any:
-    """Return for every vertex the smallest vertex of its strongly connected component.
+    """Return the smallest vertex of each vertex's strongly connected component.
 
     Examples
     --------

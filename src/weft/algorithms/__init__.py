@@ -1,4 +1,4 @@
-"""Built-in algorithms: one file each, or one for a few that share their programs."""
+"""Built-in algorithms: one file each, or one file for a few that share programs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Distances between all pairs of vertices, or from many sources.
 
-Method: blocks of sources share their sweeps. Without weights 64 breadth-first searches run at a
-time, a bit each; with weights every vertex keeps the distances from `LANES` sources, which an edge
-relaxes together:
+Method: blocks of sources share their sweeps. Without weights, 64 breadth-first searches run at a
+time, one bit each; with weights, every vertex holds the distances from `LANES` sources, which an
+edge relaxes together:
 
     dist[v, s] = min(dist[v, s], dist[u, s] + w(u, v)).
 
@@ -18,28 +18,23 @@ from typing import Any, Final
 
 import numpy as np
 
+import weft
 from weft.algorithms.multi_source_bfs import multi_source_bfs
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.sources import check_each
 from weft.arrays.device import move
 from weft.arrays.distinct import distinct
-from weft.config import Config
-from weft.engine.state import full
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import edge
 
 Array = np.ndarray[Any, Any]
 
 LANES: Final = 16
 
 
-@edge(into="dist", reduce=monoids.min)
+@weft.edge(into="dist", reduce=weft.min)
 def relax(u: Any, v: Any, e: Any) -> Any:
-    """Reach v over u from all sources for which that is shorter."""
-    return u.dist + fn.cast(e.weight, np.float64)
+    """Reach v through u from all sources for which that is shorter."""
+    return u.dist + weft.cast(e.weight, np.float64)
 
 
 @algorithm(
@@ -55,18 +50,18 @@ def relax(u: Any, v: Any, e: Any) -> Any:
     ),
 )  # fmt: skip
 def all_pairs_shortest_path(
-    g: Graph, sources: Any = None, *, weighted: bool = True, config: Config | None = None
+    g: weft.Graph, sources: Any = None, *, weighted: bool = True, config: weft.Config | None = None
 ) -> Array:
     """Return the distance from every vertex, or from each source, to every vertex.
 
     Parameters
     ----------
     g
-        A graph. Weights may be negative as long as no cycle is.
+        A graph. Weights may be negative, but no cycle may have negative weight.
     sources
         The vertices to start from, by their labels if the graph has labels; all by default.
     weighted
-        Whether weights are lengths; otherwise, and without weights, every edge counts 1.
+        Whether weights are lengths; otherwise, and in unweighted graphs, every edge has length 1.
     config
         How to run it.
 
@@ -98,7 +93,7 @@ def all_pairs_shortest_path(
     if low != low:
         raise GraphError("some weights are NaN. Expected numbers.")
     chosen = np.arange(n) if sources is None else check_each(g, sources)
-    result, state = xp.empty((chosen.size, n)), g.state(dist=full(np.inf, shape=LANES))
+    result, state = xp.empty((chosen.size, n)), g.state(dist=weft.full(np.inf, shape=LANES))
     for begin in range(0, chosen.size, LANES):
         block = move(chosen[begin : begin + LANES], g.topology.device)
         state.dist = np.inf
@@ -112,6 +107,6 @@ def all_pairs_shortest_path(
     return result
 
 
-def all_of(g: Graph) -> Any:
-    """Return all vertices, as sources are named."""
+def all_of(g: weft.Graph) -> Any:
+    """Return all vertices, as labels or numbers."""
     return np.arange(g.num_vertices) if g.labels is None else g.labels

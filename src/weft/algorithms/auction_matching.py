@@ -1,14 +1,14 @@
 """Heavy matching of a bipartite graph by auction.
 
-Method: the vertices of one side bid for those of the other, whose prices begin at 0. In each round
-every free bidder looks for the neighbour j with the largest gain w(i, j) - p(j). If that is above
-0, it bids the price at which the second best one, or staying free, would be as good, plus ε:
+Method: the vertices of one side bid for those of the other, whose prices start at 0. In each round
+every free bidder finds the neighbour j with the largest gain w(i, j) - p(j). If that is above 0, it
+bids the price at which the second best one, or staying free, would be as good, plus ε:
 
     p(j) + (largest gain) - max(second largest gain, 0) + ε.
 
-Each vertex goes to its highest bidder and sets free the one it had. Prices only rise, so that this
-ends; then no one would gain more than ε elsewhere, and the total weight lies below the largest
-possible one by at most ε for each matched pair. O(m w / ε) work at most for weights up to w.
+Each vertex goes to its highest bidder and frees the previous one. Prices only rise, so the auction
+ends; then no bidder could gain more than ε elsewhere, and the total weight is below the maximum by
+at most ε per matched pair. O(m w / ε) work at most for weights up to w.
 
 D. Bertsekas: The auction algorithm: a distributed relaxation method for the assignment problem
 (Annals of Operations Research 14, 1988).
@@ -21,19 +21,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.bipartite_sets import bipartite_sets
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import real_of
-from weft.config import Config
-from weft.engine.state import full, scalar
 from weft.errors import ConfigError, shortened
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
-from weft.ir.types import vertex_id
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -43,44 +36,44 @@ def bidding(direction: str, weighted: bool) -> list[Any]:
     """Return the steps of a round."""
 
     def gain(u: Any, e: Any) -> Any:
-        return (fn.cast(e.weight, np.float64) if weighted else 1.0) - u.price
+        return (weft.cast(e.weight, np.float64) if weighted else 1.0) - u.price
 
-    @vertex
+    @weft.vertex
     def choose(v: Any, epsilon: Any) -> Any:
-        best, wish = v.gather(lambda u, e: (gain(u, e), u.id), monoids.argmax, direction=direction)
+        best, wish = v.gather(lambda u, e: (gain(u, e), u.id), weft.argmax, direction=direction)
         second = v.gather(
-            lambda u, e: send(gain(u, e), when=u.id != wish), monoids.max, direction=direction
+            lambda u, e: weft.send(gain(u, e), when=u.id != wish), weft.max, direction=direction
         )
         bids = (wish >= 0) & (best > 0)
-        v.wish = fn.cast(fn.where(bids, wish, -1), vertex_id)
-        v.rise = fn.where(bids, best - fn.maximum(second, 0.0) + epsilon, 0.0)
+        v.wish = weft.cast(weft.where(bids, wish, -1), weft.vertex_id)
+        v.rise = weft.where(bids, best - weft.maximum(second, 0.0) + epsilon, 0.0)
         return bids
 
-    @vertex
+    @weft.vertex
     def offer(v: Any) -> bool:
         v.bid = v.price.at(v.wish).load() + v.rise
         return True
 
-    @vertex(order_free=True)
+    @weft.vertex(order_free=True)
     def contend(v: Any) -> bool:
         v.price.at(v.wish).max(v.bid)
         return True
 
-    @vertex(order_free=True)
+    @weft.vertex(order_free=True)
     def claim(v: Any) -> Any:
         highest = v.price.at(v.wish).load() == v.bid
-        mine = fn.where(highest, fn.cast(v.id, vertex_id), fn.cast(-1, vertex_id))
+        mine = weft.where(highest, weft.cast(v.id, weft.vertex_id), weft.cast(-1, weft.vertex_id))
         v.winner.at(v.wish).max(mine)
         return highest
 
-    @vertex(order_free=True)
+    @weft.vertex(order_free=True)
     def take(v: Any) -> bool:
-        wins = v.winner.at(v.wish).load() == fn.cast(v.id, vertex_id)
+        wins = v.winner.at(v.wish).load() == weft.cast(v.id, weft.vertex_id)
         before = v.mate.at(v.wish).load()
-        loser = fn.where(wins & (before >= 0), before, fn.cast(v.id, vertex_id))
-        v.mate.at(loser).set(fn.cast(-1, vertex_id))
-        single, me = fn.cast(-1, vertex_id), fn.cast(v.id, vertex_id)
-        v.mate.at(fn.where(wins, v.wish, me)).set(fn.where(wins, me, single))
+        loser = weft.where(wins & (before >= 0), before, weft.cast(v.id, weft.vertex_id))
+        v.mate.at(loser).set(weft.cast(-1, weft.vertex_id))
+        single, me = weft.cast(-1, weft.vertex_id), weft.cast(v.id, weft.vertex_id)
+        v.mate.at(weft.where(wins, v.wish, me)).set(weft.where(wins, me, single))
         v.wins = wins
         return wins
 
@@ -100,9 +93,9 @@ def bidding(direction: str, weighted: bool) -> list[Any]:
     ),
 )  # fmt: skip
 def auction_matching(
-    g: Graph, epsilon: float | None = None, *, config: Config | None = None
+    g: weft.Graph, epsilon: float | None = None, *, config: weft.Config | None = None
 ) -> Array:
-    """Return a matching of a bipartite graph whose total weight is almost the largest possible.
+    """Return a matching of a bipartite graph of nearly maximum total weight.
 
     Parameters
     ----------
@@ -110,9 +103,9 @@ def auction_matching(
         A bipartite graph; directed edges are taken to run both ways. Weights must be finite and not
         negative; without weights every edge counts 1.
     epsilon
-        How much weight may be lost for each matched pair; by default a hundredth of the largest
-        weight. Smaller values take longer. With integer weights, a value below 1 / n makes the
-        result exact.
+        The weight that may be lost per matched pair; by default a hundredth of the largest weight.
+        Smaller values take longer. With integer weights, a value below 1 / n makes the result
+        exact.
     config
         How to run it.
 
@@ -142,11 +135,17 @@ def auction_matching(
         raise ConfigError(f"epsilon={shortened(epsilon)} is not possible. Expected a number > 0.")
     bidders = bipartite_sets(g, config=config) == 0
     xp = g.topology.xp
-    single = full(-1, vertex_id)
+    single = weft.full(-1, weft.vertex_id)
     state = g.state(
-        mate=single, wish=single, winner=single, price=full(0.0), rise=full(0.0), bid=full(0.0),
-        wins=full(False), epsilon=scalar(float(epsilon)),
-    )  # fmt: skip
+        mate=single,
+        wish=single,
+        winner=single,
+        price=weft.full(0.0),
+        rise=weft.full(0.0),
+        bid=weft.full(0.0),
+        wins=weft.full(False),
+        epsilon=weft.scalar(float(epsilon)),
+    )
     choose, *settle = bidding("both" if g.directed else "in", weighted)
     free = xp.flatnonzero(bidders)
     while free.size:
@@ -154,7 +153,7 @@ def auction_matching(
         asked = active.members
         if not asked.size:
             break
-        state.winner, state.wins = single, full(False)
+        state.winner, state.wins = single, weft.full(False)
         g.run(settle, state, active, config=config)
         _join(state, asked)
         free = xp.flatnonzero(bidders & (state.mate < 0) & (state.wish >= 0))
@@ -162,6 +161,6 @@ def auction_matching(
 
 
 def _join(state: Any, asked: Array) -> None:
-    """Note for the winners of a round whom they got."""
+    """Match the winners of a round with the vertices they won."""
     winners = asked[state.wins[asked]]
     state.mate[winners] = state.wish[winners]

@@ -2,8 +2,8 @@
 
 Method: level-synchronous, direction-optimising. A vertex takes its level and parent from whichever
 edge reaches it first; `accept` makes both write-once, so that a pull may stop at the first hit.
-Where edges were added to a graph that was searched before, levels can only fall: the search goes on
-from the ends of the new edges and keeps the least level, as for shortest paths.
+If edges were added to a graph that was searched before, levels can only decrease: the search
+continues from the ends of the new edges and keeps the smallest level, as for shortest paths.
 
 S. Beamer, K. Asanovic, D. Patterson: Direction-optimizing breadth-first search (SC 2012).
 """
@@ -15,27 +15,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import weft.ir.trace.monoids as monoids
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.sources import check_source, check_start
 from weft.algorithms.support.warm import continued_tree, insertions, refuse_limits
 from weft.arrays.checks import check_steps
 from weft.arrays.device import move
-from weft.config import Config
-from weft.engine.state import State, full, scalar
-from weft.graph import Graph
 from weft.ir.ops import INT64
-from weft.ir.trace import functions as fn
-from weft.ir.types import vertex_id
-from weft.program import edge, vertex
 from weft.report.html import result_html
 
 Array = np.ndarray[Any, Any]
-NO_LEVEL, NO_PARENT = full(-1, np.int32), full(-1, vertex_id)
+NO_LEVEL, NO_PARENT = weft.full(-1, np.int32), weft.full(-1, weft.vertex_id)
 
 
 class BFS(NamedTuple):
-    """Levels and parents of a breadth-first search; -1 where it did not reach."""
+    """Levels and parents of a breadth-first search; -1 at unreached vertices."""
 
     level: Array
     parent: Array
@@ -44,28 +38,28 @@ class BFS(NamedTuple):
         return result_html(self)
 
 
-@edge(into=("level", "parent"), reduce=monoids.any, accept=lambda v: v.level < 0)
+@weft.edge(into=("level", "parent"), reduce=weft.any, accept=lambda v: v.level < 0)
 def discover(u: Any, v: Any, e: Any) -> Any:
     """Reach v from u."""
     return u.level + 1, u.id
 
 
-@edge(into="level", reduce=monoids.any, accept=lambda v: v.level < 0)
+@weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
 def discover_level(u: Any, v: Any, e: Any) -> Any:
     """Reach v from u, for searches that need no parents."""
     return u.level + 1
 
 
-@vertex
+@weft.vertex
 def watch(v: Any, target: Any) -> bool:
-    """Note whether the target is among the vertices just reached; all go on."""
-    fn.reduce("found", fn.cast(fn.cast(v.id, INT64) == target, INT64), monoids.max)
+    """Record whether the target is among the vertices just reached; all stay active."""
+    weft.reduce("found", weft.cast(weft.cast(v.id, INT64) == target, INT64), weft.max)
     return True
 
 
-@edge(into=("level", "parent"), reduce=monoids.argmin, priority=lambda v: v.level)
+@weft.edge(into=("level", "parent"), reduce=weft.argmin, priority=lambda v: v.level)
 def improve(u: Any, v: Any, e: Any) -> Any:
-    """Reach v over u if that is fewer edges."""
+    """Reach v through u if that takes fewer edges."""
     return u.level + 1, u.id
 
 
@@ -78,14 +72,14 @@ def improve(u: Any, v: Any, e: Any) -> Any:
     needs=Needs(BOTH, Fields(lambda i, w: 4 + i)),
 )
 def bfs(
-    g: Graph,
+    g: weft.Graph,
     source: Hashable,
     *,
     target: Hashable = None,
     cutoff: int | None = None,
     warm_start: BFS | None = None,
-    since: Graph | int | None = None,
-    config: Config | None = None,
+    since: weft.Graph | int | None = None,
+    config: weft.Config | None = None,
 ) -> BFS:
     """Return the level and the parent of every vertex in a breadth-first search from `source`.
 
@@ -95,30 +89,30 @@ def bfs(
         A graph; a directed one is searched along its edges.
     source
         The vertex to start from, by its label if the graph has labels; or a list or array of
-        vertices, to search from all of them at once.
+        vertices, to search from all at once.
     target
         A vertex that ends the search: levels above its own are not assigned.
     cutoff
         The largest level to assign.
     warm_start
-        The result of the same search before edges were added: only what these change is
+        The result of the same search before edges were added; only what these edges change is
         searched.
     since
-        The graph that `warm_start` is a result of, or the number that ``g.version`` was then.
+        The graph of that earlier result, or the value of ``g.version`` at the time.
     config
         How to run it.
 
     Returns
     -------
     BFS
-        ``level``: number of edges of a shortest path, ``parent``: the vertex before on one such
+        ``level``: number of edges of a shortest path, ``parent``: the previous vertex on one such
         path (the source is its own parent); -1 in both for vertices that cannot be reached.
 
     Raises
     ------
     GraphError
-        If the source does not exist, or `warm_start` is not of a graph that edges were only added
-        to.
+        If the source does not exist, or the graph of `warm_start` has changed other than by added
+        edges.
 
     Examples
     --------
@@ -131,7 +125,7 @@ def bfs(
     >>> weft.bfs(g, [1, 2]).level.tolist()
     [-1, 0, 0, 1, -1]
 
-    After a change, go on from the earlier result:
+    After a change, continue from the earlier result:
 
     >>> more = g.add_edges([2], [4])
     >>> weft.bfs(more, 0, warm_start=weft.bfs(g, 0), since=g).level.tolist()
@@ -162,7 +156,7 @@ def bfs(
     return BFS(state.level, state.parent)
 
 
-def _started(g: Graph, start: Array) -> tuple[State, Array]:
+def _started(g: weft.Graph, start: Array) -> tuple[weft.State, Array]:
     """Return the state of a search from several vertices, and these on the graph's device."""
     state = g.state(level=NO_LEVEL, parent=NO_PARENT)
     places = move(start, g.topology.device)
@@ -172,12 +166,19 @@ def _started(g: Graph, start: Array) -> tuple[State, Array]:
 
 
 def _search_for(
-    g: Graph, state: State, places: Any, target: int, most: int | None, config: Config | None
+    g: weft.Graph,
+    state: weft.State,
+    places: Any,
+    target: int,
+    most: int | None,
+    config: weft.Config | None,
 ) -> None:
     """Search until the target is reached."""
     if int(state.level[target]) == 0:
         return
-    held = g.state(level=state.level, parent=state.parent, target=scalar(target), found=scalar(0))
+    held = g.state(
+        level=state.level, parent=state.parent, target=weft.scalar(target), found=weft.scalar(0)
+    )
     g.iterate([discover, watch], held, places, until=_has_found, max_iter=most, config=config)
     state.level, state.parent = held.level, held.parent
 

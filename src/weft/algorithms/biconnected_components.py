@@ -1,15 +1,16 @@
 """Biconnected components, articulation points and bridges.
 
 Method: FAST-BCC. A breadth-first tree of every component is numbered in preorder, so that a subtree
-is an interval [first(v), first(v) + size(v)). Up the levels, every vertex learns the least and the
-greatest number that an edge which is not of the tree leads to from its subtree. The edge from v to
-its parent p is a *fence* if none leads out of the subtree of p:
+is an interval [first(v), first(v) + size(v)). From the deepest level up, every vertex finds the
+smallest and the largest number that non-tree edges reach from its subtree. The edge from v to its
+parent p is a *fence* if none leaves the subtree of p:
 
     first(p) <= low(v)  and  high(v) < first(p) + size(p).
 
 The tree edges that are no fences, and the other edges between vertices that are not ancestors of
 one another, connect what belongs together: its connected components, each with the parent of its
-topmost vertex, are the biconnected components. O(m) work; supersteps as the depth of the tree.
+topmost vertex, are the biconnected components. The edge from v to p is a bridge if nothing leads
+out of the subtree of v. O(m) work; as many supersteps as the tree has levels.
 
 X. Dong, L. Wang, Y. Gu, Y. Sun: Provably fast and space-efficient parallel biconnectivity (PPoPP
 2023).
@@ -21,19 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.bfs import discover
 from weft.algorithms.connected_components import connected_components
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.arrays.distinct import distinct
-from weft.config import Config
-from weft.engine.state import State, full
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
-from weft.ir.types import vertex_id
-from weft.program import vertex
 from weft.topology.adjacency import count_keys
 
 Array = np.ndarray[Any, Any]
@@ -45,37 +39,37 @@ NEEDS = Needs(
 REFERENCE = "X. Dong et al.: Provably fast and space-efficient parallel biconnectivity (PPoPP 2023)"
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def add_size(v: Any) -> None:
     """Add the size of the subtree of v to that of its parent."""
     own = v.size.at(v.id).load()
-    v.size.at(v.parent).add(fn.where(v.level > 0, own, fn.cast(0, vertex_id)))
+    v.size.at(v.parent).add(weft.where(v.level > 0, own, weft.cast(0, weft.vertex_id)))
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def number(v: Any) -> None:
-    """Give v the next free interval of its parent; any order of siblings will do."""
-    first = fn.where(
-        v.level > 0, v.free.at(v.parent).add(fn.where(v.level > 0, v.size, 0)), v.first
+    """Assign v the next free interval of its parent; siblings may be in any order."""
+    first = weft.where(
+        v.level > 0, v.free.at(v.parent).add(weft.where(v.level > 0, v.size, 0)), v.first
     )
     v.first = first
     v.free.at(v.id).set(first + 1)
 
 
-@vertex
+@weft.vertex
 def look(v: Any) -> None:
-    """Find the least and the greatest number next to v, but for its edges of the tree."""
+    """Find the smallest and the largest number next to v, except along tree edges."""
     low, high = v.gather(
-        lambda u, e: send((u.first, u.first), when=(u.parent != v.id) & (v.parent != u.id)),
-        (monoids.min, monoids.max),
+        lambda u, e: weft.send((u.first, u.first), when=(u.parent != v.id) & (v.parent != u.id)),
+        (weft.min, weft.max),
         direction="out",
     )
-    v.low, v.high = fn.minimum(low, v.first), fn.maximum(high, v.first)
+    v.low, v.high = weft.minimum(low, v.first), weft.maximum(high, v.first)
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def pass_up(v: Any) -> None:
-    """Pass what was found in the subtree of v on to its parent."""
+    """Pass the bounds of the subtree of v on to its parent."""
     low, high = v.low.at(v.id).load(), v.high.at(v.id).load()
     v.low.at(v.parent).min(low)
     v.high.at(v.parent).max(high)
@@ -89,9 +83,9 @@ class BiconnectedComponents(NamedTuple):
 
 
 class _Blocks:
-    """The biconnected components of a simple graph: one for each label of a vertex but roots."""
+    """The biconnected components of a simple graph: one per vertex label, except of roots."""
 
-    def __init__(self, g: Graph, config: Config | None) -> None:
+    def __init__(self, g: weft.Graph, config: weft.Config | None) -> None:
         self.g, self.xp = simple(g), g.topology.xp
         self.state = _tree(self.g, config)
         state, xp = self.state, self.xp
@@ -103,7 +97,7 @@ class _Blocks:
         child = xp.where(parent[dst] == src, dst, src)
         nested = self._contains(src, dst) | self._contains(dst, src)
         kept = xp.where(in_tree, ~top[child] & (state.level[parent[child]] > 0), ~nested)
-        skeleton = Graph.from_edges(
+        skeleton = weft.Graph.from_edges(
             src[kept], dst[kept], num_vertices=self.g.num_vertices, directed=False,
             index_dtype=g.topology.index_dtype, device=g.topology.device,
         )  # fmt: skip
@@ -115,12 +109,12 @@ class _Blocks:
         return (first[a] <= first[b]) & (first[b] < first[a] + size[a])
 
     def of_edges(self, src: Array, dst: Array) -> Array:
-        """Return the label of each edge: that of its end on the deeper level."""
+        """Return the label of each edge: the label of its deeper end."""
         level = self.state.level
         return self.label[self.xp.where(level[src] > level[dst], src, dst)]
 
     def articulation(self) -> Array:
-        """Return the vertices that are the top of a component and belong to another one too."""
+        """Return the vertices that are the top of one component and also belong to another."""
         state, xp = self.state, self.xp
         n = self.g.num_vertices
         below = state.level > 0
@@ -128,22 +122,27 @@ class _Blocks:
             below & (state.level[state.parent] == 0)
         )
         member = xp.flatnonzero(leaves)
-        # A component hangs below one parent, so that the pairs (parent, label) are its tops.
+        # A component has one parent above it, so the pairs (parent, label) are its tops.
         keys = distinct(state.parent[member].astype(np.int64) * n + self.label[member])
         tops = count_keys(keys // max(n, 1), n)
         return tops >= xp.where(state.level == 0, 2, 1)
 
 
-def _tree(g: Graph, config: Config | None) -> State:
-    """Return a breadth-first tree with intervals, and what each subtree leads to."""
+def _tree(g: weft.Graph, config: weft.Config | None) -> weft.State:
+    """Return a breadth-first tree with intervals, and the bounds that each subtree reaches."""
     xp, n = g.topology.xp, g.num_vertices
     label = connected_components(g, config=config)
     roots = xp.flatnonzero(label == xp.arange(n, dtype=label.dtype))
-    zero = full(0, vertex_id)
+    zero = weft.full(0, weft.vertex_id)
     state = g.state(
-        level=full(-1, np.int32), parent=full(-1, vertex_id), size=full(1, vertex_id),
-        first=zero, free=zero, low=zero, high=zero,
-    )  # fmt: skip
+        level=weft.full(-1, np.int32),
+        parent=weft.full(-1, weft.vertex_id),
+        size=weft.full(1, weft.vertex_id),
+        first=zero,
+        free=zero,
+        low=zero,
+        high=zero,
+    )
     state.level[roots], state.parent[roots] = 0, roots
     trail = list(g.iterate(discover, state, roots, trail=True, config=config).trail)
     g.replay(add_size, state, trail, config=config)
@@ -162,7 +161,9 @@ def _tree(g: Graph, config: Config | None) -> State:
     reference=REFERENCE,
     needs=NEEDS,
 )
-def biconnected_components(g: Graph, *, config: Config | None = None) -> BiconnectedComponents:
+def biconnected_components(
+    g: weft.Graph, *, config: weft.Config | None = None
+) -> BiconnectedComponents:
     """Return the biconnected component of every edge, and the articulation points.
 
     Two edges are in the same component if they lie on a common cycle.
@@ -170,7 +171,7 @@ def biconnected_components(g: Graph, *, config: Config | None = None) -> Biconne
     Parameters
     ----------
     g
-        A graph. Parallel edges are one, and directed edges are taken to run both ways.
+        A graph. Parallel edges count as one, and directed edges are taken to run both ways.
     config
         How to run it.
 
@@ -207,7 +208,7 @@ def biconnected_components(g: Graph, *, config: Config | None = None) -> Biconne
     reference=REFERENCE,
     needs=NEEDS,
 )
-def articulation_points(g: Graph, *, config: Config | None = None) -> Array:
+def articulation_points(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return which vertices would disconnect some of their neighbours if they were removed.
 
     Parameters
@@ -239,20 +240,20 @@ def articulation_points(g: Graph, *, config: Config | None = None) -> Array:
     reference=REFERENCE,
     needs=NEEDS,
 )
-def bridges(g: Graph, *, config: Config | None = None) -> Array:
+def bridges(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return the edges that lie on no cycle.
 
     Parameters
     ----------
     g
-        A graph. Edges with parallel ones are no bridges; directed edges are taken to run both ways.
+        A graph. Parallel edges are not bridges; directed edges are taken to run both ways.
     config
         How to run it.
 
     Returns
     -------
     ndarray of int64
-        The numbers of the edges in the order of `Graph.to_edges`, rising.
+        The numbers of the edges in the order of `Graph.to_edges`, ascending.
 
     Examples
     --------
@@ -261,9 +262,12 @@ def bridges(g: Graph, *, config: Config | None = None) -> Array:
     >>> weft.bridges(g).tolist()
     [3]
     """
-    blocks, xp = _Blocks(g, config), g.topology.xp
+    xp, state = g.topology.xp, _tree(simple(g), config)
+    parent, end = state.parent, state.first + state.size
+    alone = (state.level > 0) & (state.low >= state.first) & (state.high < end)
     src, dst = g.topology.edge_endpoints()
-    label = xp.where(src != dst, blocks.of_edges(src, dst), g.num_vertices)
-    held = count_keys(label, g.num_vertices + 1)
-    held[-1] = 0
-    return xp.flatnonzero(held[label] == 1)
+    edge = xp.flatnonzero(alone[src] | alone[dst])
+    src, dst = src[edge], dst[edge]
+    down, up = alone[dst] & (parent[dst] == src), alone[src] & (parent[src] == dst)
+    edge, child = edge[down | up], xp.where(down, dst, src)[down | up]
+    return edge[count_keys(child, g.num_vertices)[child] == 1]

@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.bfs import NO_LEVEL, discover_level
 from weft.algorithms.connected_components import connected_components
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import has_loops, simple
-from weft.arrays.reduce import any_true
-from weft.config import Config
 from weft.errors import GraphError
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -35,8 +33,8 @@ REFERENCE = "D. Kőnig: Theorie der endlichen und unendlichen Graphen (1936)"
     reference=REFERENCE,
     needs=NEEDS,
 )
-def bipartite_sets(g: Graph, *, config: Config | None = None) -> Array:
-    """Return the side of every vertex, such that all edges join both sides.
+def bipartite_sets(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
+    """Return the side of every vertex, so that every edge joins both sides.
 
     Parameters
     ----------
@@ -78,8 +76,8 @@ def bipartite_sets(g: Graph, *, config: Config | None = None) -> Array:
     reference=REFERENCE,
     needs=NEEDS,
 )
-def is_bipartite(g: Graph, *, config: Config | None = None) -> bool:
-    """Return whether the vertices can be split so that no edge joins two of the same side.
+def is_bipartite(g: weft.Graph, *, config: weft.Config | None = None) -> bool:
+    """Return whether the vertices can be split so that no edge joins two of one side.
 
     Parameters
     ----------
@@ -101,14 +99,20 @@ def is_bipartite(g: Graph, *, config: Config | None = None) -> bool:
     return not _sides(g, config)[1]
 
 
-def _sides(g: Graph, config: Config | None) -> tuple[Array, bool]:
-    """Return a side for every vertex, and whether some edge joins two of the same."""
+@weft.edge
+def clash(u: Any, v: Any, e: Any) -> bool:
+    """Count edges between vertices of one side."""
+    weft.reduce("clashes", weft.cast((u.level ^ v.level) & 1 == 0, np.int64), weft.sum)
+    return False
+
+
+def _sides(g: weft.Graph, config: weft.Config | None) -> tuple[Array, bool]:
+    """Return a side for every vertex, and whether some edge joins two of one side."""
     both, xp = simple(g), g.topology.xp
     label = connected_components(both, config=config)
-    state = both.state(level=NO_LEVEL)
-    roots = xp.flatnonzero(label == xp.arange(label.size, dtype=label.dtype))
-    state.level[roots] = 0
-    both.iterate(discover_level, state, roots, config=config)
-    side = (state.level & 1).astype(np.int8)
-    src, dst = both.topology.edge_endpoints()
-    return side, has_loops(g.topology) or any_true(side[src] == side[dst])
+    first = label == xp.arange(label.size, dtype=label.dtype)
+    state = both.state(level=NO_LEVEL, clashes=weft.scalar(0))
+    state.level[first] = 0
+    both.iterate(discover_level, state, first, config=config)
+    both.run(clash, state, config=config)
+    return (state.level & 1).astype(np.int8), int(state.clashes) > 0 or has_loops(g.topology)

@@ -1,8 +1,8 @@
 """Closeness and harmonic centrality.
 
-Method: breadth-first searches from 64 sources at a time, a bit each; a vertex adds up the distances
-from the sources that reach it. For all sources that is O(n · m / 64) where searches meet; a sample
-of the sources gives an estimate.
+Method: breadth-first searches from 64 sources at a time, one bit each; a vertex adds up the
+distances from the sources that reach it. For all sources that is O(n · m / 64) if searches overlap;
+a sample of the sources gives an estimate.
 
 A. Bavelas: Communication patterns in task-oriented groups (J. Acoustical Society of America 22,
 1950). M. Marchiori, V. Latora: Harmony in the small-world (Physica A 285, 2000).
@@ -14,35 +14,31 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.bit_sweeps import blocks, newcomers, sweep, sweep_state
 from weft.algorithms.support.sources import check_sources
 from weft.arrays.device import move
-from weft.config import Config
-from weft.engine.state import full
-from weft.graph import Graph
 from weft.ir.ops import INT64
-from weft.ir.trace import functions as fn
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
 NEEDS = Needs(BOTH, Fields(lambda i, w: 40, lambda i, w: 8, lambda i, w: 8, own=16))
 
 
-@vertex
+@weft.vertex
 def add_distances(v: Any) -> None:
     """Add the distances from the sources that have just reached v."""
-    count = fn.cast(fn.popcount(newcomers(v)), INT64)
+    count = weft.cast(weft.popcount(newcomers(v)), INT64)
     v.reached = v.reached + count
-    v.distance = v.distance + count * (fn.superstep() + 1)
+    v.distance = v.distance + count * (weft.superstep() + 1)
 
 
-@vertex
+@weft.vertex
 def add_reciprocals(v: Any) -> None:
     """Add the reciprocals of the distances from the sources that have just reached v."""
-    count = fn.cast(fn.popcount(newcomers(v)), np.float64)
-    v.harmonic = v.harmonic + count / fn.cast(fn.superstep() + 1, np.float64)
+    count = weft.cast(weft.popcount(newcomers(v)), np.float64)
+    v.harmonic = v.harmonic + count / weft.cast(weft.superstep() + 1, np.float64)
 
 
 @algorithm(
@@ -52,26 +48,26 @@ def add_reciprocals(v: Any) -> None:
     needs=NEEDS,
 )
 def closeness(
-    g: Graph,
+    g: weft.Graph,
     sources: Any = None,
     normalized: bool = True,
     *,
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
     """Return the reciprocal of the mean distance to every vertex from those that reach it.
 
     Parameters
     ----------
     g
-        A graph; in a directed one distances are those of paths to a vertex. For paths from it, take
+        A graph; in a directed one, distances are along paths to a vertex. For paths from it, pass
         ``g.reverse()``. Weights are ignored.
     sources
-        The vertices that paths start from: all by default; a number takes a sample of that size,
-        an array of vertices (labels, if the graph has them) these. The result is then an estimate.
+        The vertices that paths start from: all by default, a random sample for a number, or an
+        array of vertices (labels, if the graph has them). The result is then an estimate.
     normalized
-        Whether to multiply by the share of the other vertices that reach the vertex, so that
-        vertices of small components do not come first.
+        Whether to multiply by the fraction of the other vertices that reach the vertex, so that
+        vertices of small components do not rank first.
     seed
         Chooses the sample.
     config
@@ -94,7 +90,7 @@ def closeness(
     [0.667, 1.0, 0.667]
     """
     chosen = check_sources(g, sources, seed)
-    state = sweep_state(g, reached=full(0), distance=full(0))
+    state = sweep_state(g, reached=weft.full(0), distance=weft.full(0))
     for block in blocks(chosen):
         sweep(g, state, add_distances, block, config)
     found = state.reached / g.topology.xp.maximum(state.distance, 1)
@@ -108,18 +104,18 @@ def closeness(
     needs=NEEDS,
 )
 def harmonic(
-    g: Graph, sources: Any = None, *, seed: int = 0, config: Config | None = None
+    g: weft.Graph, sources: Any = None, *, seed: int = 0, config: weft.Config | None = None
 ) -> Array:
     """Return the sum of the reciprocals of the distances to every vertex.
 
     Parameters
     ----------
     g
-        A graph; in a directed one distances are those of paths to a vertex. Weights are ignored.
+        A graph; in a directed one, distances are along paths to a vertex. Weights are ignored.
     sources
-        The vertices that paths start from: all by default; a number takes a sample of that size,
-        an array of vertices (labels, if the graph has them) these. The result is then scaled up to
-        estimate that of all.
+        The vertices that paths start from: all by default, a random sample for a number, or an
+        array of vertices (labels, if the graph has them). The result is then scaled up to estimate
+        that of all sources.
     seed
         Chooses the sample.
     config
@@ -142,14 +138,14 @@ def harmonic(
     [1.5, 2.0, 1.5]
     """
     chosen = check_sources(g, sources, seed)
-    state = sweep_state(g, harmonic=full(0.0))
+    state = sweep_state(g, harmonic=weft.full(0.0))
     for block in blocks(chosen):
         sweep(g, state, add_reciprocals, block, config)
     return state.harmonic * ((g.num_vertices - 1) / _others(g, chosen))
 
 
-def _others(g: Graph, sources: Array) -> Array:
-    """Return the number of sources other than each vertex, 1 at least."""
+def _others(g: weft.Graph, sources: Array) -> Array:
+    """Return the number of sources other than each vertex, at least 1."""
     others = g.topology.xp.full(g.num_vertices, float(sources.size))
     others[move(sources, g.topology.device)] -= 1
     return g.topology.xp.maximum(others, 1.0)

@@ -6,12 +6,12 @@ credited to its three corners. With t triangles and d neighbours,
     clustering(v) = 2 t(v) / (d(v) · (d(v) - 1)).
 
 In a directed graph, let x(a, b) be the number of directions in which a pair is joined. Then there
-are two common definitions: the share of the ordered pairs of neighbours that an edge leads along
-(LDBC), and that of the directed triangles that could be there (Fagiolo),
+are two common definitions: the share of ordered pairs of neighbours that are joined by an edge
+(LDBC), and the share of possible directed triangles that exist (Fagiolo),
 
     Σ x(a, b) / (d · (d - 1)),    Σ x(v, a) · x(v, b) · x(a, b) / (D · (D - 1) - 2 (D - d)),
 
-over the triangles v, a, b, with D the in- and out-degree together. With weights, 1 becomes the cube
+over the triangles v, a, b, with D the sum of in- and out-degree. With weights, 1 becomes the cube
 root of the weight over the largest one, so that a triangle counts by its geometric mean.
 O(m^1.5) at most.
 
@@ -28,22 +28,17 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.weights import check_weights
 from weft.algorithms.triangle_count import oriented
-from weft.config import Config
-from weft.engine.state import full
 from weft.errors import ConfigError, unknown
-from weft.graph import Graph
-from weft.ir.trace import monoids
-from weft.ir.trace.neighbors import common
-from weft.program import edge
 
 Array = np.ndarray[Any, Any]
 
 
-@edge(order_free=True)
+@weft.edge(order_free=True)
 def credit(u: Any, v: Any, e: Any) -> bool:
     """Credit the triangles over an edge to its ends and to the third corner of each."""
 
@@ -51,13 +46,13 @@ def credit(u: Any, v: Any, e: Any) -> bool:
         w.triangles.at(w.id).add(1)
         return 1
 
-    found = common(u, v, third, monoids.sum)
+    found = weft.common(u, v, third, weft.sum)
     u.triangles.at(u.id).add(found)
     v.triangles.at(v.id).add(found)
     return False
 
 
-@edge(order_free=True)
+@weft.edge(order_free=True)
 def credit_opposite(u: Any, v: Any, e: Any) -> bool:
     """Credit each corner of a triangle with the directions of the edge between the others."""
     directions = e.weight
@@ -66,13 +61,13 @@ def credit_opposite(u: Any, v: Any, e: Any) -> bool:
         w.total.at(w.id).add(directions)
         return eb.weight, ea.weight
 
-    first, second = common(u, v, third, (monoids.sum, monoids.sum))
+    first, second = weft.common(u, v, third, (weft.sum, weft.sum))
     u.total.at(u.id).add(first)
     v.total.at(v.id).add(second)
     return False
 
 
-@edge(order_free=True)
+@weft.edge(order_free=True)
 def credit_product(u: Any, v: Any, e: Any) -> bool:
     """Credit each corner of a triangle with the product of the three edges."""
     own = e.weight
@@ -82,7 +77,7 @@ def credit_product(u: Any, v: Any, e: Any) -> bool:
         w.total.at(w.id).add(product)
         return product
 
-    found = common(u, v, third, monoids.sum)
+    found = weft.common(u, v, third, weft.sum)
     u.total.at(u.id).add(found)
     v.total.at(v.id).add(found)
     return False
@@ -104,20 +99,20 @@ DEFINITIONS = (None, "ldbc", "fagiolo")
     ),
 )  # fmt: skip
 def clustering(
-    g: Graph,
+    g: weft.Graph,
     *,
     definition: str | None = None,
     weighted: bool = False,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
-    """Return the share of the pairs of neighbours of each vertex that are adjacent themselves.
+    """Return the share of the pairs of neighbours of each vertex that are adjacent.
 
     Parameters
     ----------
     g
         A graph. Self-loops are ignored, and parallel edges count once.
     definition
-        What the directions of edges mean. None: nothing, directed edges are taken to run both ways.
+        The role of edge directions. None: none, directed edges are taken to run both ways.
         "ldbc": an edge between two neighbours counts for each of its directions, as in LDBC
         Graphalytics. "fagiolo": directed triangles are counted, as NetworkX does.
     weighted
@@ -162,12 +157,12 @@ def clustering(
     pairs = degree * (degree - 1)
     if not weighted and (definition is None or not g.directed):
         arcs = oriented(plain)
-        state = arcs.state(triangles=full(0))
+        state = arcs.state(triangles=weft.full(0))
         arcs.run(credit, state, config=config)
         return 2 * state.triangles / g.topology.xp.maximum(pairs, 1)
     told = g.directed and definition is not None
     arcs = oriented(_valued(g, weighted, told), "weight")
-    state = arcs.state(total=full(0.0))
+    state = arcs.state(total=weft.full(0.0))
     arcs.run(credit_opposite if definition == "ldbc" else credit_product, state, config=config)
     if not told:
         return 2 * state.total / g.topology.xp.maximum(pairs, 1)
@@ -178,8 +173,8 @@ def clustering(
     return state.total / g.topology.xp.maximum(pairs, 1)
 
 
-def _valued(g: Graph, weighted: bool, told: bool) -> Graph:
-    """Return the simple graph whose weights are what pairs count, in each direction if `told`."""
+def _valued(g: weft.Graph, weighted: bool, told: bool) -> weft.Graph:
+    """Return the simple graph weighted by the values of pairs, in each direction if `told`."""
     src, dst = g.topology.edge_endpoints()
     value = g.topology.xp.ones(src.size)
     if weighted:
@@ -189,9 +184,9 @@ def _valued(g: Graph, weighted: bool, told: bool) -> Graph:
         "num_vertices": g.num_vertices, "self_loops": "drop", "device": g.topology.device,
         "index_dtype": g.topology.index_dtype,
     }  # fmt: skip
-    one_way = Graph.from_edges(src, dst, value, directed=told, duplicates="max", **options)
+    one_way = weft.Graph.from_edges(src, dst, value, directed=told, duplicates="max", **options)
     if not told:
         return one_way
     src, dst = one_way.topology.edge_endpoints()
     value = one_way.edge.storage("weight")
-    return Graph.from_edges(src, dst, value, directed=False, duplicates="sum", **options)
+    return weft.Graph.from_edges(src, dst, value, directed=False, duplicates="sum", **options)

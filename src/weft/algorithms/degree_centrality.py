@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
-from weft.config import Config
 from weft.errors import ConfigError, unknown
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -25,23 +24,25 @@ Array = np.ndarray[Any, Any]
     reference="L. Freeman: Centrality in social networks: conceptual clarification (1978)",
     needs=Needs((), Fields(own=16), frontier=False, degrees=BOTH),
 )
-def degree_centrality(g: Graph, direction: str = "both", *, config: Config | None = None) -> Array:
+def degree_centrality(
+    g: weft.Graph, direction: str = "both", *, config: weft.Config | None = None
+) -> Array:
     """Return the number of edges at every vertex over the number of other vertices.
 
     Parameters
     ----------
     g
-        A graph. Parallel edges count each, a self-loop counts once in each direction.
+        A graph. Each parallel edge counts; a self-loop counts once in each direction.
     direction
         Which edges of a directed graph count: "in", "out" or "both". An undirected edge counts
         once at each end.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
     ndarray of float64
-        1 where a vertex has one edge with each other vertex; 1 in a graph of one vertex.
+        1 at a vertex with one edge to every other vertex; 1 in a graph of one vertex.
 
     Examples
     --------

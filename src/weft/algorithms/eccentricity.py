@@ -5,10 +5,10 @@ v that it reaches, at distance d:
 
     max(d, ε(s) - d) <= ε(v) <= ε(s) + d.
 
-Searches start in turn from the vertex with the largest upper and with the smallest lower bound,
-until all bounds meet (for the diameter: until no upper bound exceeds the largest lower one). Some
-ten to a hundred searches suffice on most graphs, O(m) each. In a directed graph 64 searches at a
-time, against the edges, find for each vertex the last superstep in which one of them arrived.
+Searches start alternately from the vertex with the largest upper and the one with the smallest
+lower bound, until all bounds meet (for the diameter: until no upper bound exceeds the largest lower
+one). Ten to a hundred searches suffice on most graphs, O(m) each. In a directed graph, 64 searches
+at a time against the edges find for each vertex the last superstep in which one of them arrived.
 
 F. Takes, W. Kosters: Determining the diameter of small world networks (CIKM 2011).
 """
@@ -20,33 +20,29 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.bfs import NO_LEVEL, discover_level
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.bit_sweeps import blocks, newcomers, sweep, sweep_state
 from weft.arrays.checks import check_integer
 from weft.arrays.reduce import any_true
-from weft.config import Config
-from weft.engine.state import full
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
 NEEDS = Needs(BOTH, Fields(lambda i, w: 32, lambda i, w: 8, lambda i, w: 8, own=48))
 
 
-@vertex
+@weft.vertex
 def note_last(v: Any) -> None:
-    """Note the last superstep of any sweep in which a source reached v."""
+    """Record the last superstep of any sweep in which a source reached v."""
     newcomers(v)
-    v.last = fn.maximum(v.last, fn.cast(fn.superstep(), np.int32) + 1)
+    v.last = weft.maximum(v.last, weft.cast(weft.superstep(), np.int32) + 1)
 
 
 class _Bounds:
     """Bounds on the eccentricities of an undirected graph."""
 
-    def __init__(self, g: Graph, config: Config | None) -> None:
+    def __init__(self, g: weft.Graph, config: weft.Config | None) -> None:
         self.g, self.config, self.xp = g, config, g.topology.xp
         self.low = self.xp.zeros(g.num_vertices, np.int32)
         self.high = self.xp.full(g.num_vertices, g.num_vertices, np.int32)
@@ -85,7 +81,7 @@ class _Bounds:
     reference="F. Takes, W. Kosters: Determining the diameter of small world networks (CIKM 2011)",
     needs=NEEDS,
 )
-def eccentricity(g: Graph, *, config: Config | None = None) -> Array:
+def eccentricity(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return the largest number of edges on shortest paths from every vertex.
 
     Parameters
@@ -107,7 +103,7 @@ def eccentricity(g: Graph, *, config: Config | None = None) -> Array:
     [4, 3, 2, 3, 4]
     """
     if g.directed:
-        state = sweep_state(g, last=full(0, np.int32))
+        state = sweep_state(g, last=weft.full(0, np.int32))
         back = g.reverse()
         for block in blocks(np.arange(g.num_vertices)):
             sweep(back, state, note_last, block, config)
@@ -125,17 +121,19 @@ def eccentricity(g: Graph, *, config: Config | None = None) -> Array:
     reference="F. Takes, W. Kosters: Determining the diameter of small world networks (CIKM 2011)",
     needs=NEEDS,
 )
-def diameter(g: Graph, searches: int | None = None, *, config: Config | None = None) -> int:
+def diameter(
+    g: weft.Graph, searches: int | None = None, *, config: weft.Config | None = None
+) -> int:
     """Return the largest number of edges on a shortest path between two vertices.
 
     Parameters
     ----------
     g
-        A graph; in a directed one paths follow the edges. Pairs without a path do not count, so
-        that it is the largest diameter of a component. Weights are ignored.
+        A graph; in a directed one paths follow the edges. Pairs without a path do not count, so the
+        result is the largest diameter of a component. Weights are ignored.
     searches
-        The most breadth-first searches to make; the result is then a lower bound, which a few
-        searches often make exact. By default as many as it takes.
+        The maximum number of breadth-first searches; the result is then a lower bound, often exact
+        after a few. By default as many as needed.
     config
         How to run it.
 
@@ -175,10 +173,10 @@ def diameter(g: Graph, searches: int | None = None, *, config: Config | None = N
     return int(bounds.low.max())
 
 
-def _by_sweeps(g: Graph, searches: int, config: Config | None) -> int:
-    """Return the farthest distance that searches forward and backward in turn come across.
+def _by_sweeps(g: weft.Graph, searches: int, config: weft.Config | None) -> int:
+    """Return the largest distance found by alternating forward and backward searches.
 
-    Each begins where the one before ended.
+    Each starts where the previous one ended.
     """
     ways, found = (g, g.reverse()), 0
     source = int(g.out_degree.argmax())

@@ -1,7 +1,7 @@
 """Betweenness centrality of edges.
 
 Method: the sweeps of `shortest_dags` from every source. With σ the numbers of shortest paths and
-share(v) what each path to v stands for, the tight arc u -> v carries
+share(v) the weight of each path to v, the tight arc u -> v carries
 
     flow(u, v) += σ(u) · share(v).
 
@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.shortest_dags import Sweeps
 from weft.algorithms.support.simple_edges import pair_numbers
 from weft.algorithms.support.sources import check_sources
-from weft.config import Config
-from weft.graph import Graph
 from weft.topology.adjacency import count_keys
 from weft.topology.adjacency_gpu import sums_of_keys
 
@@ -44,27 +43,27 @@ Array = np.ndarray[Any, Any]
     ),
 )  # fmt: skip
 def edge_betweenness(
-    g: Graph,
+    g: weft.Graph,
     sources: Any = None,
     normalized: bool = True,
     *,
     weighted: bool = False,
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
-    """Return how many shortest paths between vertices lead along each edge.
+    """Return the number of shortest paths between vertices along each edge.
 
     Parameters
     ----------
     g
-        A graph; a directed one is searched along its edges. Parallel edges that are equally long
-        share their paths equally; self-loops have none.
+        A graph; a directed one is searched along its edges. Equally long parallel edges share their
+        paths equally; self-loops have none.
     sources
-        The vertices that paths start from: all by default; a number takes a sample of that size,
-        an array of vertices (labels, if the graph has them) these. The result is then scaled up to
-        estimate that of all.
+        The vertices that paths start from: all by default, a random sample for a number, or an
+        array of vertices (labels, if the graph has them). The result is then scaled up to estimate
+        that of all sources.
     normalized
-        Whether to divide by the number of pairs of vertices, so that 1 is the most.
+        Whether to divide by the number of pairs of vertices, so that the maximum is 1.
     weighted
         Whether weights are the lengths of edges; they must be finite and above 0.
     seed
@@ -101,8 +100,8 @@ def edge_betweenness(
     return found * n / (chosen.size * (1 if g.directed else 2))
 
 
-def _of_edges(g: Graph, sweeps: Sweeps) -> Array:
-    """Return the flow of every pair of vertices in equal parts at its lightest edges."""
+def _of_edges(g: weft.Graph, sweeps: Sweeps) -> Array:
+    """Divide the flow of every pair of vertices equally among its lightest edges."""
     held, xp = sweeps.g, g.topology.xp
     numbers = held.topology.edges(held.topology.primary_direction)
     flow = sweeps.flows.flow

@@ -17,16 +17,11 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.power import check_convergence, moved_little
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_steps, check_tolerance
-from weft.config import Config
-from weft.engine.state import full, scalar
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -35,18 +30,18 @@ Array = np.ndarray[Any, Any]
 def iteration(weighted: bool) -> list[Any]:
     """Return the two steps of an iteration."""
 
-    @vertex(on="all")
+    @weft.vertex(on="all")
     def multiply(v: Any) -> None:
         arrived = v.gather(
-            lambda u, e: u.score * e.weight if weighted else u.score, monoids.sum, dtype=np.float64
+            lambda u, e: u.score * e.weight if weighted else u.score, weft.sum, dtype=np.float64
         )
         v.raised = v.score + arrived
-        fn.reduce("square", v.raised * v.raised, monoids.sum)
+        weft.reduce("square", v.raised * v.raised, weft.sum)
 
-    @vertex(on="all", wake="all")
+    @weft.vertex(on="all", wake="all")
     def normalize(v: Any, square: Any) -> None:
-        score = v.raised / fn.sqrt(square)
-        fn.reduce("moved", abs(score - v.score), monoids.sum)
+        score = v.raised / weft.sqrt(square)
+        weft.reduce("moved", abs(score - v.score), weft.sum)
         v.score = score
 
     return [multiply, normalize]
@@ -60,26 +55,25 @@ def iteration(weighted: bool) -> list[Any]:
     reference="P. Bonacich: Power and centrality: a family of measures (1987)",
     needs=Needs(
         ("in",), Fields(lambda i, w: 16, lambda i, w: 8, lambda i, w: 16), frontier=False,
-        weighted=True,
+        weighted=True, by_place=True,
     ),
 )  # fmt: skip
 def eigenvector(
-    g: Graph,
+    g: weft.Graph,
     tol: float = 1e-6,
     max_iter: int = 100,
     *,
     weighted: bool = False,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
     """Return the eigenvector centrality of every vertex; the sum of squares is 1.
 
     Parameters
     ----------
     g
-        A graph; in a directed one a vertex takes importance from its in-edges. Parallel edges
-        count each.
+        A graph; in a directed one, importance flows along the edges. Each parallel edge counts.
     tol
-        The iteration ends when the values moved by at most `tol` per vertex on average.
+        The iteration ends once the values change by at most `tol` per vertex on average.
     max_iter
         Maximum number of iterations.
     weighted
@@ -106,9 +100,11 @@ def eigenvector(
     limit = check_tolerance("tol", tol) * g.num_vertices
     most = check_steps("max_iter", max_iter)
     state = g.state(
-        score=full(1 / max(g.num_vertices, 1) ** 0.5), raised=full(0.0), square=scalar(0.0),
-        moved=scalar(np.inf),
-    )  # fmt: skip
+        score=weft.full(1 / max(g.num_vertices, 1) ** 0.5),
+        raised=weft.full(0.0),
+        square=weft.scalar(0.0),
+        moved=weft.scalar(np.inf),
+    )
     run = g.iterate(
         iteration(weighted), state, until=moved_little(limit), max_iter=most, config=config
     )

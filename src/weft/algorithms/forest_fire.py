@@ -1,9 +1,9 @@
 """Forest fire sampling.
 
-Method: a fire starts at a random vertex. Each vertex that catches fire sets some of its neighbours
-on fire that do not burn yet: a geometric number with the mean p / (1 - p), chosen at random. All
-vertices of a front spread the fire at once. When it dies out, the next one starts, until as many
-vertices have burned as are asked for. O(m) at most.
+Method: a fire starts at a random vertex. Each vertex that catches fire ignites a random number of
+its unburned neighbours, chosen at random: a geometric number with mean p / (1 - p). All vertices of
+a front spread the fire at once. When it dies out, the next one starts, until the requested number
+of vertices have burned. O(m) at most.
 
 J. Leskovec, C. Faloutsos: Sampling from large graphs (KDD 2006).
 """
@@ -14,45 +14,41 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.order import drawn_bits
 from weft.algorithms.support.simple import simple
 from weft.arrays.checks import check_integer, real_of
-from weft.config import Config
-from weft.engine.state import full, scalar
 from weft.errors import ConfigError, shortened
-from weft.graph import Graph
 from weft.ir.ops import INT64
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.control import for_range
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def spread(v: Any, seed: Any, stop: Any) -> bool:
-    """Set some of the neighbours of v on fire that do not burn."""
-    key = fn.random_bits(seed, v.id)
+    """Ignite some of the unburned neighbours of v."""
+    key = weft.random_bits(seed, v.id)
     fresh = v.gather(
-        lambda u, e: fn.where(u.burned, fn.cast(0, INT64), fn.cast(1, INT64)), monoids.sum,
+        lambda u, e: weft.where(u.burned, weft.cast(0, INT64), weft.cast(1, INT64)), weft.sum,
         direction="out",
     )  # fmt: skip
-    unit = 1.0 - fn.random(key, 0)
-    drawn = fn.floor(fn.log(unit) / fn.log(stop))
-    wanted = fn.cast(fn.minimum(drawn, fn.cast(fresh, np.float64)), INT64)
+    unit = 1.0 - weft.random(key, 0)
+    drawn = weft.floor(weft.log(unit) / weft.log(stop))
+    wanted = weft.cast(weft.minimum(drawn, weft.cast(fresh, np.float64)), INT64)
 
     def visit(i: Any, left: Any, needed: Any) -> Any:
-        other = fn.neighbor(v.id, i)
+        other = weft.neighbor(v.id, i)
         free = ~v.burned.at(other).load()
-        chosen = fn.random(key, i + 1) * fn.cast(left, np.float64) < fn.cast(needed, np.float64)
+        chosen = weft.random(key, i + 1) * weft.cast(left, np.float64) < weft.cast(
+            needed, np.float64
+        )
         chosen = free & chosen
         v.caught.at(other).or_(chosen)
-        one = fn.cast(1, INT64)
-        return fn.where(free, left - one, left), fn.where(chosen, needed - one, needed)
+        one = weft.cast(1, INT64)
+        return weft.where(free, left - one, left), weft.where(chosen, needed - one, needed)
 
-    left, _ = for_range(0, fn.cast(v.out_degree, INT64), visit, fresh, wanted)
+    left, _ = weft.for_range(0, weft.cast(v.out_degree, INT64), visit, fresh, wanted)
     v.left = left
     return False
 
@@ -65,21 +61,21 @@ def spread(v: Any, seed: Any, stop: Any) -> bool:
     needs=Needs(("out",), Fields(lambda i, w: 10, own=32), simple=True, degrees=("out",)),
 )
 def forest_fire(
-    g: Graph, size: int, p: float = 0.7, *, seed: int = 0, config: Config | None = None
+    g: weft.Graph, size: int, p: float = 0.7, *, seed: int = 0, config: weft.Config | None = None
 ) -> Array:
-    """Return a sample of vertices that keeps the shape of a graph: those that fires spread to.
+    """Return a sample of vertices that preserves the structure of a graph, burned by random fires.
 
     ``g.subgraph(burned)`` is the sampled graph.
 
     Parameters
     ----------
     g
-        A graph; in a directed one fires follow the edges. Self-loops are ignored, parallel edges
+        A graph; in a directed one, fires follow the edges. Self-loops are ignored, parallel edges
         count once.
     size
-        How many vertices to take.
+        The number of vertices to sample.
     p
-        The probability to go on to one more neighbour, from 0 on and below 1.
+        The probability of igniting one more neighbour, at least 0 and below 1.
     seed
         Chooses the fires.
     config
@@ -109,9 +105,12 @@ def forest_fire(
     number = check_integer("seed", seed, 0)
     plain = simple(g, directed=True)
     state = plain.state(
-        burned=full(False), caught=full(False), left=full(0), seed=scalar(number),
-        stop=scalar(float(p) or 1e-300),
-    )  # fmt: skip
+        burned=weft.full(False),
+        caught=weft.full(False),
+        left=weft.full(0),
+        seed=weft.scalar(number),
+        stop=weft.scalar(float(p) or 1e-300),
+    )
     order = xp.argsort(drawn_bits(xp, n, number), kind="stable")
     burned, lit = 0, 0
     front = order[:0]
@@ -123,7 +122,7 @@ def forest_fire(
         state.burned[front] = True
         burned += int(front.size)
         if burned < size:
-            state.caught = full(False)
+            state.caught = weft.full(False)
             plain.run(spread, state, front, config=config)
             front = xp.flatnonzero(state.caught & ~state.burned)
             front = front[xp.argsort(drawn_bits(xp, n, number + 1)[front], kind="stable")]

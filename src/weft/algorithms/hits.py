@@ -1,10 +1,10 @@
 """Hubs and authorities.
 
-Method: power iteration. An authority is pointed to by good hubs, a hub points to good authorities:
+Method: power iteration. Good hubs point to an authority, and a hub points to good authorities:
 
     a(v) = Σ w(u, v) · h(u) over u -> v,    h(v) = Σ w(v, u) · a(u) over v -> u,
 
-both scaled to add up to 1. An iteration is two gathers, O(m).
+both scaled to the sum 1. An iteration is two gathers, O(m).
 
 J. Kleinberg: Authoritative sources in a hyperlinked environment (J. ACM 46, 1999).
 """
@@ -16,16 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.power import check_convergence, moved_little
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_steps, check_tolerance
-from weft.config import Config
-from weft.engine.state import full, scalar
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -46,24 +41,24 @@ def iteration(weighted: bool) -> list[Any]:
             value = getattr(u, name)
             return value * e.weight if weighted else value
 
-        return v.gather(message, monoids.sum, direction=direction, dtype=np.float64)
+        return v.gather(message, weft.sum, direction=direction, dtype=np.float64)
 
-    @vertex(on="all")
+    @weft.vertex(on="all")
     def judge(v: Any) -> None:
         v.authority = arrived(v, "in", "hub")
-        fn.reduce("authorities", v.authority, monoids.sum)
+        weft.reduce("authorities", v.authority, weft.sum)
 
-    @vertex(on="all")
+    @weft.vertex(on="all")
     def point(v: Any) -> None:
         v.pointed = arrived(v, "out", "authority")
-        fn.reduce("hubs", v.pointed, monoids.sum)
+        weft.reduce("hubs", v.pointed, weft.sum)
 
-    @vertex(on="all", wake="all")
+    @weft.vertex(on="all", wake="all")
     def normalize(v: Any, hubs: Any, authorities: Any) -> None:
-        hub = v.pointed / fn.where(hubs > 0, hubs, 1)
-        fn.reduce("moved", abs(hub - v.hub), monoids.sum)
+        hub = v.pointed / weft.where(hubs > 0, hubs, 1)
+        weft.reduce("moved", abs(hub - v.hub), weft.sum)
         v.hub = hub
-        v.authority = v.authority / fn.where(authorities > 0, authorities, 1)
+        v.authority = v.authority / weft.where(authorities > 0, authorities, 1)
 
     return [judge, point, normalize]
 
@@ -75,25 +70,25 @@ def iteration(weighted: bool) -> list[Any]:
     reference="J. Kleinberg: Authoritative sources in a hyperlinked environment (1999)",
     needs=Needs(
         BOTH, Fields(lambda i, w: 24, lambda i, w: 8, lambda i, w: 24), frontier=False,
-        weighted=True,
+        weighted=True, by_place=True,
     ),
 )  # fmt: skip
 def hits(
-    g: Graph,
+    g: weft.Graph,
     tol: float = 1e-8,
     max_iter: int = 100,
     *,
     weighted: bool = False,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> HITS:
-    """Return how good a hub and how good an authority every vertex is.
+    """Return the hub score and the authority score of every vertex.
 
     Parameters
     ----------
     g
-        A graph. Parallel edges count each.
+        A graph. Each parallel edge counts.
     tol
-        The iteration ends when the hub scores moved by at most `tol` in all.
+        The iteration ends once the hub scores change by at most `tol` in total.
     max_iter
         Maximum number of iterations.
     weighted
@@ -121,8 +116,8 @@ def hits(
     weighted = check_weights(g, weighted, "hubs and authorities")
     limit, most = check_tolerance("tol", tol), check_steps("max_iter", max_iter)
     state = g.state(
-        hub=full(1 / max(g.num_vertices, 1)), authority=full(0.0), pointed=full(0.0),
-        hubs=scalar(0.0), authorities=scalar(0.0), moved=scalar(np.inf),
+        hub=weft.full(1 / max(g.num_vertices, 1)), authority=weft.full(0.0), pointed=weft.full(0.0),
+        hubs=weft.scalar(0.0), authorities=weft.scalar(0.0), moved=weft.scalar(np.inf),
     )  # fmt: skip
     run = g.iterate(
         iteration(weighted), state, until=moved_little(limit), max_iter=most, config=config

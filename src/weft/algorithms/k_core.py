@@ -1,8 +1,8 @@
 """k-cores and the layers of their peeling.
 
-Method: vertices with k neighbours or fewer are taken away, all at once, until none is left; then k
-rises to the smallest degree that remains. Each such removal is one layer. The k-core is what lies
-within core numbers of k or more. O(m + n · layers) at most.
+Method: vertices with at most k neighbours are removed, all at once, until there are none; then k
+rises to the smallest remaining degree. Each removal is one layer. The k-core consists of the
+vertices of core number k or more. O(m + n · layers) at most.
 
 S. Seidman: Network structure and minimum degree (Social Networks 5, 1983).
 L. Hébert-Dufresne, J. Grochow, A. Allard: Multi-scale structure and topological anomaly detection
@@ -15,16 +15,11 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.core_number import core_number, find_lowest, has_lowest, lose_neighbor
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.arrays.checks import check_integer
-from weft.config import Config
-from weft.engine.state import full, scalar
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.types import vertex_id
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -32,11 +27,11 @@ FIELDS = Fields(lambda i, w: 2 * i + 4, lambda i, w: i, lambda i, w: 2 * i + 8, 
 NEEDS = Needs(("out",), FIELDS, simple=True, degrees=("out",))
 
 
-@vertex
+@weft.vertex
 def peel(v: Any, k: Any) -> None:
-    """Take v away, as part of the present layer."""
+    """Remove v as part of the current layer."""
     v.core = k
-    v.layer = fn.cast(fn.superstep(), np.int32) + 1
+    v.layer = weft.cast(weft.superstep(), np.int32) + 1
 
 
 @algorithm(
@@ -47,8 +42,8 @@ def peel(v: Any, k: Any) -> None:
     reference="S. Seidman: Network structure and minimum degree (1983)",
     needs=NEEDS,
 )
-def k_core(g: Graph, k: int | None = None, *, config: Config | None = None) -> Graph:
-    """Return the largest subgraph in which every vertex has k neighbours or more.
+def k_core(g: weft.Graph, k: int | None = None, *, config: weft.Config | None = None) -> weft.Graph:
+    """Return the largest subgraph in which every vertex has at least k neighbours.
 
     Parameters
     ----------
@@ -56,14 +51,14 @@ def k_core(g: Graph, k: int | None = None, *, config: Config | None = None) -> G
         A graph. To find the core, self-loops are ignored, parallel edges count once, and directed
         edges are taken to run both ways.
     k
-        The number of neighbours; by default the largest for which there is a core.
+        The number of neighbours; by default the largest that has a core.
     config
         How to run it.
 
     Returns
     -------
     Graph
-        With the columns and labels of g, as `Graph.subgraph` returns it.
+        A subgraph with the columns and labels of g, as from `Graph.subgraph`.
 
     Examples
     --------
@@ -89,8 +84,8 @@ def k_core(g: Graph, k: int | None = None, *, config: Config | None = None) -> G
     ),
     needs=NEEDS,
 )
-def onion_layers(g: Graph, *, config: Config | None = None) -> Array:
-    """Return the layer in which every vertex is taken away when the graph is peeled.
+def onion_layers(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
+    """Return the layer in which peeling the graph removes each vertex.
 
     Parameters
     ----------
@@ -113,8 +108,10 @@ def onion_layers(g: Graph, *, config: Config | None = None) -> Array:
     """
     g = simple(g)
     state = g.state(
-        core=full(-1, vertex_id), degree=lambda v: v.out_degree, k=scalar(0, vertex_id),
-        layer=full(0, np.int32),
-    )  # fmt: skip
+        core=weft.full(-1, weft.vertex_id),
+        degree=lambda v: v.out_degree,
+        k=weft.scalar(0, weft.vertex_id),
+        layer=weft.full(0, np.int32),
+    )
     g.iterate([peel, lose_neighbor], state, [], refill=[find_lowest, has_lowest], config=config)
     return state.layer

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.bfs import NO_LEVEL, discover_level
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.sources import check_each, check_source
 from weft.arrays.checks import check_integer
 from weft.arrays.device import move
-from weft.config import Config
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -34,13 +33,13 @@ REFERENCE = "S. Wasserman, K. Faust: Social network analysis (1994)"
     reference=REFERENCE,
     needs=NEEDS,
 )
-def k_hop(g: Graph, sources: Any, k: int = 1, *, config: Config | None = None) -> Array:
-    """Return which vertices lie within k edges of one of the sources.
+def k_hop(g: weft.Graph, sources: Any, k: int = 1, *, config: weft.Config | None = None) -> Array:
+    """Return which vertices are within k edges of one of the sources.
 
     Parameters
     ----------
     g
-        A graph; in a directed one paths follow the edges.
+        A graph; in a directed one, paths follow the edges.
     sources
         The vertices to start from, by their labels if the graph has labels.
     k
@@ -80,19 +79,19 @@ def k_hop(g: Graph, sources: Any, k: int = 1, *, config: Config | None = None) -
     needs=NEEDS,
 )
 def ego_graph(
-    g: Graph,
+    g: weft.Graph,
     center: Hashable,
     radius: int = 1,
     *,
     both_ways: bool = False,
-    config: Config | None = None,
-) -> Graph:
+    config: weft.Config | None = None,
+) -> weft.Graph:
     """Return the subgraph of the vertices within some number of edges of a vertex.
 
     Parameters
     ----------
     g
-        A graph; in a directed one paths follow the edges.
+        A graph; in a directed one, paths follow the edges.
     center
         The vertex, by its label if the graph has labels.
     radius

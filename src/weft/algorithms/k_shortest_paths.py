@@ -16,47 +16,43 @@ from typing import Any, Final
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.shortest_path import Path
 from weft.algorithms.support.sources import check_source
 from weft.arrays.checks import check_integer
 from weft.arrays.device import to_host
-from weft.config import Config
-from weft.engine.state import full, scalar
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
-from weft.ir.types import vertex_id
-from weft.program import edge
 
 Array = np.ndarray[Any, Any]
 
-BATCH: Final = 8  # supersteps between two looks at the target
+BATCH: Final = 8  # supersteps between checks of the target
 BEHIND: Final = 1  # on the path before the spur
 CLOSED: Final = 2  # not to be entered from the spur
 
 
-@edge(
+@weft.edge(
     into=("dist", "parent"),
-    reduce=monoids.argmin,
+    reduce=weft.argmin,
     accept=lambda v: v.state != BEHIND,
     priority=lambda v: v.dist,
 )
 def relax(u: Any, v: Any, e: Any, spur: Any) -> Any:
-    """Reach v over u if that is shorter and leads on from the spur to where no path went."""
-    allowed = (v.state != CLOSED) | (fn.cast(u.id, np.int64) != spur)
-    return send((u.dist + fn.cast(e.weight, np.float64), u.id), when=allowed)
+    """Reach v through u if that is shorter and leaves the spur by an edge that no path took."""
+    allowed = (v.state != CLOSED) | (weft.cast(u.id, np.int64) != spur)
+    return weft.send((u.dist + weft.cast(e.weight, np.float64), u.id), when=allowed)
 
 
 class _Finder:
     """Searches for paths to one target."""
 
-    def __init__(self, g: Graph, target: int, config: Config | None) -> None:
+    def __init__(self, g: weft.Graph, target: int, config: weft.Config | None) -> None:
         self.g, self.target, self.config = g, target, config
         self.state = g.state(
-            dist=full(np.inf), parent=full(-1, vertex_id), state=full(0, np.int8), spur=scalar(-1)
+            dist=weft.full(np.inf),
+            parent=weft.full(-1, weft.vertex_id),
+            state=weft.full(0, np.int8),
+            spur=weft.scalar(-1),
         )
 
     def search(
@@ -64,8 +60,8 @@ class _Finder:
     ) -> tuple[list[int], list[float]] | None:
         """Return the shortest path from the spur, and its distances; None if there is none."""
         state, target = self.state, self.target
-        state.dist = full(np.inf).but(spur, 0.0)
-        state.parent = full(-1).but(spur, spur)
+        state.dist = weft.full(np.inf).but(spur, 0.0)
+        state.parent = weft.full(-1).but(spur, spur)
         state.state = 0
         state.spur = spur
         state.state[behind] = BEHIND
@@ -99,25 +95,26 @@ class _Finder:
     ),
 )  # fmt: skip
 def k_shortest_paths(
-    g: Graph, source: Hashable, target: Hashable, k: int, *, config: Config | None = None
+    g: weft.Graph, source: Hashable, target: Hashable, k: int, *, config: weft.Config | None = None
 ) -> list[Path]:
     """Return the k shortest paths from one vertex to another that visit no vertex twice.
 
     Parameters
     ----------
     g
-        A graph with weights from 0 on; without weights every edge counts 1. Parallel edges are one.
+        A graph with weights of at least 0; 1 each without weights. Parallel edges count as one.
     source, target
         The ends of the paths, by their labels if the graph has labels.
     k
-        How many paths.
+        The number of paths.
     config
         How to run it.
 
     Returns
     -------
     list of Path
-        The shortest first, with ``vertex`` and ``length`` each; fewer than k if there are no more.
+        The paths, each with ``vertex`` and ``length``, the shortest first; fewer than k if there
+        are no more.
 
     Raises
     ------
@@ -149,7 +146,7 @@ def k_shortest_paths(
 
 
 def _extend(finder: _Finder, candidates: list[Any], known: set[Any], found: list[Any]) -> None:
-    """Add the paths that leave the last one found at each of its vertices."""
+    """Add the paths that leave the last found one at each of its vertices."""
     _, path, dists = found[-1]
     for i, spur in enumerate(path[:-1]):
         root = path[: i + 1]
@@ -162,7 +159,7 @@ def _add(
     candidates: list[Any], known: set[Any], hit: Any, root: list[int], before: float,
     dists: list[float],
 ) -> None:  # fmt: skip
-    """Add a candidate: what was found from the spur on, behind its beginning."""
+    """Add a candidate: a shared prefix, followed by the path found from the spur."""
     if hit is None:
         return
     path, rest = root + hit[0], dists + [before + d for d in hit[1]]

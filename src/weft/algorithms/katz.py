@@ -16,17 +16,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.power import check_convergence, moved_little
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_steps, check_tolerance, real_of
-from weft.config import Config
-from weft.engine.state import full, scalar
 from weft.errors import ConfigError, shortened
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -35,13 +30,13 @@ Array = np.ndarray[Any, Any]
 def iteration(weighted: bool) -> Any:
     """Return the vertex function of one iteration."""
 
-    @vertex(on="all", wake="all")
+    @weft.vertex(on="all", wake="all")
     def attenuate(v: Any, alpha: Any, beta: Any) -> None:
         arrived = v.gather(
-            lambda u, e: u.score * e.weight if weighted else u.score, monoids.sum, dtype=np.float64
+            lambda u, e: u.score * e.weight if weighted else u.score, weft.sum, dtype=np.float64
         )
         score = alpha * arrived + beta
-        fn.reduce("moved", abs(score - v.score), monoids.sum)
+        weft.reduce("moved", abs(score - v.score), weft.sum)
         v.score = score
 
     return attenuate
@@ -55,32 +50,31 @@ def iteration(weighted: bool) -> Any:
     reference="L. Katz: A new status index derived from sociometric analysis (1953)",
     needs=Needs(
         ("in",), Fields(lambda i, w: 8, lambda i, w: 8, lambda i, w: 8, own=8), frontier=False,
-        weighted=True,
+        weighted=True, by_place=True,
     ),
 )  # fmt: skip
 def katz(
-    g: Graph,
+    g: weft.Graph,
     alpha: float = 0.1,
     beta: float = 1.0,
     tol: float = 1e-6,
     max_iter: int = 1000,
     *,
     weighted: bool = False,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
     """Return the Katz centrality of every vertex; the sum of squares is 1.
 
     Parameters
     ----------
     g
-        A graph; in a directed one a vertex takes importance from its in-edges. Parallel edges
-        count each.
+        A graph; in a directed one, importance flows along the edges. Each parallel edge counts.
     alpha
         The damping per edge, below the reciprocal of the largest eigenvalue.
     beta
-        What every vertex has by itself.
+        The importance that every vertex has by itself.
     tol
-        The iteration ends when the values moved by at most `tol` per vertex on average.
+        The iteration ends once the values change by at most `tol` per vertex on average.
     max_iter
         Maximum number of iterations.
     weighted
@@ -110,7 +104,10 @@ def katz(
     limit = check_tolerance("tol", tol) * g.num_vertices
     most = check_steps("max_iter", max_iter)
     state = g.state(
-        score=full(0.0), alpha=scalar(alpha, float), beta=scalar(beta, float), moved=scalar(np.inf)
+        score=weft.full(0.0),
+        alpha=weft.scalar(alpha, float),
+        beta=weft.scalar(beta, float),
+        moved=weft.scalar(np.inf),
     )
     run = g.iterate(
         iteration(weighted), state, until=moved_little(limit), max_iter=most, config=config

@@ -1,8 +1,9 @@
 """Load and percolation centrality: variants of betweenness.
 
 Method: the sweeps of `shortest_dags` from every source. For the load, every vertex sends one unit
-to the source; at each vertex what arrives is divided equally among the next ones on shortest paths,
-however many paths lead over each. For percolation, paths count by the states x of their sources:
+to the source; each vertex divides what arrives equally among the next vertices on shortest paths,
+regardless of the number of paths through each. For percolation, paths are weighted by the states x
+of their sources:
 
     percolation(v) = 1 / (n - 2) · Σ σ(s, t | v) / σ(s, t) · x(s) / (Σ x - x(v))    over s, t.
 
@@ -19,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.shortest_dags import Sweeps
 from weft.arrays.device import as_array, move
 from weft.arrays.reduce import all_true
-from weft.config import Config
 from weft.errors import GraphError
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -44,15 +44,15 @@ NEEDS = Needs(
     needs=NEEDS,
 )
 def load_centrality(
-    g: Graph,
+    g: weft.Graph,
     normalized: bool = True,
     *,
     weighted: bool = False,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
-    """Return what passes each vertex if every vertex sends one unit to all others.
+    """Return the load of each vertex if every vertex sends one unit to each other vertex.
 
-    A unit takes shortest paths; where there are several next vertices, equal parts go to each.
+    A unit follows shortest paths, divided equally wherever there are several next vertices.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def load_centrality(
     Returns
     -------
     ndarray of float64
-        One value per vertex; what a vertex sends or receives itself does not count.
+        One value per vertex; units that a vertex itself sends or receives do not count.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def load_centrality(
     needs=NEEDS,
 )
 def percolation(
-    g: Graph, states: Any = None, *, weighted: bool = False, config: Config | None = None
+    g: weft.Graph, states: Any = None, *, weighted: bool = False, config: weft.Config | None = None
 ) -> Array:
     """Return the percolation centrality of every vertex.
 
@@ -107,7 +107,7 @@ def percolation(
         A graph; a directed one is searched along its edges. Self-loops are ignored, parallel edges
         count once.
     states
-        How far each vertex is percolated: finite numbers from 0 on, by default 0.1 everywhere.
+        The percolation state of each vertex: a finite number from 0 on, by default 0.1.
     weighted
         Whether weights are the lengths of edges; they must be finite and above 0.
     config
@@ -121,7 +121,7 @@ def percolation(
     Raises
     ------
     GraphError
-        If the states are no such numbers, or weights are to be used and some are not above 0, or
+        If a state is negative or not finite, or weights are to be used and some are not above 0, or
         not finite.
 
     Examples

@@ -1,4 +1,4 @@
-"""Personalised PageRank by local push, and communities by a sweep over its values.
+"""Personalised PageRank by local pushes, and communities by sweep cuts.
 
 Method: every vertex has an estimate p and a residual r, which begins as the distribution of the
 seeds. All vertices with r(v) >= ε d(v) push at once:
@@ -10,7 +10,8 @@ the personalised PageRank by less than ε d(v) at every vertex v (Andersen's laz
 the probability to jump home). O(1 / (α ε)) work, however large the graph is.
 
 A *sweep* orders the vertices by p(v) / d(v) and takes the beginning of this order whose conductance
-is least: the edges that leave it over the edges at it or at the rest, whichever are fewer.
+is least: the number of edges that leave it over the number of edges at it or at the rest, whichever
+is smaller.
 
 R. Andersen, F. Chung, K. Lang: Local graph partitioning using PageRank vectors (FOCS 2006).
 J. Shun et al.: Parallel local graph clustering (VLDB 2016).
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.communities import sums_of
 from weft.algorithms.support.sources import check_start
@@ -30,13 +32,7 @@ from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import real_of
 from weft.arrays.device import as_array, move
 from weft.arrays.reduce import all_true
-from weft.config import Config
-from weft.engine.state import full, scalar
 from weft.errors import ConfigError, GraphError, shortened
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -57,7 +53,7 @@ class Cut(NamedTuple):
 def pushing(weighted: bool) -> list[Any]:
     """Return the steps of a push."""
 
-    @vertex
+    @weft.vertex
     def release(v: Any, keep: Any) -> bool:
         v.rank = v.rank + keep * v.residual
         v.passed = v.residual / v.strength
@@ -67,10 +63,10 @@ def pushing(weighted: bool) -> list[Any]:
     def is_due(v: Any, old: Any, least: Any) -> Any:
         return (v.strength > 0) & (v.residual >= least * v.strength)
 
-    @edge(into="residual", reduce=monoids.sum, active=is_due)
+    @weft.edge(into="residual", reduce=weft.sum, active=is_due)
     def pass_on(u: Any, v: Any, e: Any, spread: Any) -> Any:
         part = spread * u.passed
-        return part * fn.cast(e.weight, np.float64) if weighted else part
+        return part * weft.cast(e.weight, np.float64) if weighted else part
 
     return [release, pass_on]
 
@@ -85,18 +81,18 @@ def pushing(weighted: bool) -> list[Any]:
     needs=NEEDS,
 )
 def local_pagerank(
-    g: Graph,
+    g: weft.Graph,
     seeds: Any,
     alpha: float = 0.15,
     epsilon: float = 1e-6,
     *,
     weighted: bool = False,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
-    """Return approximate personalised PageRanks that are 0 far from the seeds.
+    """Return approximate personalised PageRanks, which are 0 far from the seeds.
 
-    The time depends on `alpha` and `epsilon`, not on the size of the graph, but for the arrays that
-    are allocated.
+    The time depends on `alpha` and `epsilon`, not on the size of the graph, except for allocating
+    arrays.
 
     Parameters
     ----------
@@ -106,9 +102,9 @@ def local_pagerank(
         The vertices where the walk starts and jumps to: one, or a list or an array of them, by
         labels if the graph has labels.
     alpha
-        The probability to jump home in a step of the lazy walk, above 0 and below 1.
+        The probability of jumping home in a step of the lazy walk, above 0 and below 1.
     epsilon
-        How far a rank may lie below the exact one, for each edge at its vertex.
+        The maximum error of a rank per edge at its vertex; ranks are never too large.
     weighted
         Whether to follow edges in proportion to their weights, which must be finite and not
         negative.
@@ -143,9 +139,9 @@ def local_pagerank(
     weighted = check_weights(g, weighted, "PageRank")
     strength = _strengths(g, weighted)
     state = g.state(
-        rank=full(0.0), residual=full(0.0), passed=full(0.0), strength=strength,
-        keep=scalar(2 * alpha / (1 + alpha)), spread=scalar((1 - alpha) / (1 + alpha)),
-        least=scalar(float(epsilon)),
+        rank=weft.full(0.0), residual=weft.full(0.0), passed=weft.full(0.0), strength=strength,
+        keep=weft.scalar(2 * alpha / (1 + alpha)), spread=weft.scalar((1 - alpha) / (1 + alpha)),
+        least=weft.scalar(float(epsilon)),
     )  # fmt: skip
     share = 1 / places.size
     state.residual[places] = share
@@ -157,7 +153,7 @@ def local_pagerank(
     return state.rank
 
 
-def _seeds(g: Graph, seeds: Any) -> Array:
+def _seeds(g: weft.Graph, seeds: Any) -> Array:
     if g.directed:
         raise GraphError(
             "the graph is directed. Expected an undirected one; use g.to_undirected(), or "
@@ -166,7 +162,7 @@ def _seeds(g: Graph, seeds: Any) -> Array:
     return move(np.atleast_1d(np.asarray(check_start(g, seeds))), g.topology.device)
 
 
-def _strengths(g: Graph, weighted: bool) -> Array:
+def _strengths(g: weft.Graph, weighted: bool) -> Array:
     """Return the total weight of the arcs at each vertex; a self-loop is one arc."""
     if not weighted:
         return g.out_degree.astype(np.float64)
@@ -185,9 +181,9 @@ def _strengths(g: Graph, weighted: bool) -> Array:
     needs=NEEDS,
 )
 def sweep_cut(
-    g: Graph, scores: Any, *, weighted: bool = False, config: Config | None = None
+    g: weft.Graph, scores: Any, *, weighted: bool = False, config: weft.Config | None = None
 ) -> Cut:
-    """Return the set of vertices with the largest scores whose conductance is least.
+    """Return the set of highest-scoring vertices with the smallest conductance.
 
     Parameters
     ----------
@@ -195,19 +191,18 @@ def sweep_cut(
         An undirected graph.
     scores
         One number from 0 on for each vertex, such as PageRanks; vertices are ordered by their
-        scores over their degrees, those with smaller numbers first among equals. Vertices with
-        score 0 are left out.
+        scores over their degrees, by number among equals. Vertices with score 0 are omitted.
     weighted
         Whether to count weights, which must be finite and not negative, rather than edges.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
     Cut
         ``vertices``, and ``conductance``: the weight that leaves the set over the weight at its
         vertices or at all others, whichever is less. 1 and no vertices if no score is above 0 or
-        no set leaves anything out.
+        every set contains all edges.
 
     Raises
     ------
@@ -246,8 +241,8 @@ def sweep_cut(
     return Cut(order[: best + 1], float(found[best]))
 
 
-def _leaving(g: Graph, order: Array, weight: Array) -> Array:
-    """Return the weight of the edges that leave each beginning of an order."""
+def _leaving(g: weft.Graph, order: Array, weight: Array) -> Array:
+    """Return the weight of the edges that leave each prefix of an order."""
     xp, n = g.topology.xp, g.num_vertices
     place = xp.full(n, order.size, np.int64)
     place[order] = xp.arange(order.size)
@@ -270,13 +265,13 @@ def _leaving(g: Graph, order: Array, weight: Array) -> Array:
     needs=NEEDS,
 )
 def local_community(
-    g: Graph,
+    g: weft.Graph,
     seeds: Any,
     alpha: float = 0.15,
     epsilon: float = 1e-6,
     *,
     weighted: bool = False,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Cut:
     """Return the community around some vertices: the best cut of a sweep over PageRanks.
 
@@ -296,7 +291,7 @@ def local_community(
     Returns
     -------
     Cut
-        As of `sweep_cut`.
+        As from `sweep_cut`.
 
     Raises
     ------

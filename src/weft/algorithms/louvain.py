@@ -5,10 +5,15 @@ Method: vertices move to the neighbouring community where they add most to the m
     Q = Σ L(c) / m - γ · (S(c) / 2m)²
 
 (see `modularity`); then every community becomes one vertex of a smaller graph, in which the same is
-done, until nothing moves. In each superstep a random half of the vertices that are due moves, all
-at once: two neighbours that change places for ever are soon parted. Due are vertices next to one
-that moved. The weights towards the communities around a vertex are gathered by key: O(m) work per
-superstep at most, far less once few vertices are due.
+done, until that brings little. In the end the vertices of the first graph move once more, from the
+communities found, which brings more than to let them move on at first.
+
+Vertices are dealt out to eight classes, in a new way every eight supersteps. In each superstep
+those of one class that are due move, all at once: with fewer moves at a time most of them are still
+right when they are made, and two neighbours that change places for ever are soon parted. Due are
+vertices next to one that moved into another community than theirs. The weights towards the
+communities around a vertex are gathered by key: O(m) work in eight supersteps at most, far less
+once few vertices are due.
 
 Leiden refines the communities before they become vertices. Each falls apart into single vertices,
 and those of a random half join a neighbour of the other half, or what others joined before: nothing
@@ -25,10 +30,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, Final
 
 import numpy as np
 
+import weft
 from weft.algorithms.connected_components import link, shorten
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.communities import (
@@ -42,21 +49,15 @@ from weft.algorithms.support.communities import (
 )
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_integer, real_of
-from weft.config import Config
-from weft.engine.state import State, full, scalar
 from weft.errors import ConfigError, shortened
-from weft.graph import Graph
 from weft.ir.ops import INT64
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
-from weft.ir.types import vertex_id
-from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
-ROUNDS: Final = 40  # supersteps of moves on one graph, at most
-FEW: Final = 1000  # the moves on one graph end when fewer than one in so many vertices moves
+CLASSES: Final = 8  # of vertices that move in turn; a power of two
+ROUNDS: Final = 8 * CLASSES  # supersteps of moves on one graph, at most
+FEW: Final = 200  # the moves on one graph end when fewer than one in so many vertices moves
+GAIN: Final = 1e-4  # of modularity; levels end after one that brings less
 LEVELS: Final = 30
 REFINED: Final = 6  # supersteps of a refinement
 LIKES_OWN: Final = 1e-9  # part of its strength that a vertex gains by staying
@@ -66,93 +67,95 @@ NEEDS = Needs(BOTH, FIELDS, weighted=True, keys=True)
 
 def _flip(v: Any, turn: Any) -> Any:
     """Return a random bit of v in a turn."""
-    return (fn.random_bits(turn, v.id) & 1) == 1
+    return (weft.random_bits(turn, v.id) & 1) == 1
 
 
-@vertex(on="all")
+@weft.vertex(on="all")
 def pick(v: Any, turn: Any) -> Any:
-    """Let a random half of the vertices that are due take their turn."""
-    fn.reduce("left", fn.cast(v.due, INT64), monoids.sum)
-    return v.due & _flip(v, turn + fn.superstep())
+    """Let one class of the vertices that are due take its turn."""
+    weft.reduce("left", weft.cast(v.due, INT64), weft.sum)
+    step = weft.cast(weft.superstep(), np.uint64)
+    drawn = weft.random_bits(turn + weft.superstep() // CLASSES, v.id)
+    return v.due & ((drawn ^ step) & (CLASSES - 1) == 0)
 
 
 @functools.cache
 def decide(weighted: bool) -> Any:
     """Return the function that chooses the community where v adds most to the modularity."""
 
-    @vertex
+    @weft.vertex
     def choose(v: Any, density: Any) -> Any:
         own, strength = v.community, v.strength
         own_total = v.total.at(own).load() - strength
 
         def score(c: Any, weight: Any) -> Any:
-            others = v.total.at(c).load() - fn.where(c == own, strength, 0)
-            likes = fn.where(c == own, LIKES_OWN * strength, 0)
+            others = v.total.at(c).load() - weft.where(c == own, strength, 0)
+            likes = weft.where(c == own, LIKES_OWN * strength, 0)
             return weight - density * strength * others + likes
 
         around = v.gather_by(
             lambda u, e: u.community,
-            lambda u, e: send(weight_of(e, weighted), when=u.id != v.id),
-            monoids.sum,
+            lambda u, e: weft.send(weight_of(e, weighted), when=u.id != v.id),
+            weft.sum,
         )
         best, gain = around.argmax(score)
         alone = LIKES_OWN * strength - density * strength * own_total  # no neighbours in there
         moves = (best >= 0) & (best != own) & (gain > alone)
-        v.wanted = fn.where(moves, fn.cast(best, vertex_id), own)
+        v.wanted = weft.where(moves, weft.cast(best, weft.vertex_id), own)
         v.due = False
         return moves
 
     return choose
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def go(v: Any) -> bool:
     """Move v where it wants to be."""
     v.total.at(v.community).add(-v.strength)
     v.total.at(v.wanted).add(v.strength)
-    fn.reduce("moved", fn.cast(1, INT64), monoids.sum)
+    weft.reduce("moved", weft.cast(1, INT64), weft.sum)
     v.community = v.wanted
     return True
 
 
-@edge(into="due", reduce=monoids.or_)
+@weft.edge(into="due", reduce=weft.or_)
 def awaken(u: Any, v: Any, e: Any) -> Any:
-    """Make the neighbours of a vertex that moved due."""
-    return True
+    """Make the neighbours of a vertex that moved due, unless it came to them."""
+    return weft.send(True, when=u.community != v.community)
 
 
-@vertex(on="all")
+@weft.vertex(on="all")
 def pick_alone(v: Any, turn: Any) -> Any:
     """Let a random half of the vertices that are parts of their own take their turn."""
-    return v.alone & _flip(v, turn + fn.superstep())
+    return v.alone & _flip(v, turn + weft.superstep())
 
 
 @functools.cache
 def choose_part(weighted: bool) -> Any:
     """Return the function that chooses a part of the same community that stays in this turn."""
 
-    @vertex
+    @weft.vertex
     def choose(v: Any, density: Any, turn: Any) -> Any:
-        here = turn + fn.superstep()
+        here = turn + weft.superstep()
         parts = v.gather_by(
             lambda u, e: u.part,
-            lambda u, e: send(
+            lambda u, e: weft.send(
                 weight_of(e, weighted),
                 when=(u.id != v.id) & (u.bound == v.bound) & ~(u.alone & _flip(u, here)),
             ),
-            monoids.sum,
+            weft.sum,
         )
         best, gain = parts.argmax(
             lambda c, weight: weight - density * v.strength * v.total.at(c).load()
         )
         joins = (best >= 0) & (gain > 0)
-        v.wanted = fn.where(joins, fn.cast(best, vertex_id), v.part)
+        v.wanted = weft.where(joins, weft.cast(best, weft.vertex_id), v.part)
         return joins
 
     return choose
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def join(v: Any) -> bool:
     """Join a part, which then holds more than the vertex that it began with."""
     v.total.at(v.part).add(-v.strength)
@@ -171,25 +174,38 @@ class _Levels:
     """A graph, its vertices' strengths, and where the vertices of the first graph went."""
 
     def __init__(
-        self, g: Graph, weighted: bool, resolution: float, seed: int, config: Config | None
+        self,
+        g: weft.Graph,
+        weighted: bool,
+        resolution: float,
+        seed: int,
+        config: weft.Config | None,
     ) -> None:
         self.g, self.weighted = g, weighted
         self.seed, self.config, self.xp = seed, config, g.topology.xp
         self.strength = strengths(g, weighted, config)
-        self.member, self.depth = _own(g), 0
-        total = float(self.strength.sum())
-        self.density = resolution / total if total else 0.0
+        self.member, self.count, self.depth = _own(g), g.num_vertices, 0
+        self.total = float(self.strength.sum())
+        self.density = resolution / self.total if self.total else 0.0
+        self.quality = -np.inf
 
-    def state(self, start: Array) -> State:
+    def state(self, start: Array) -> weft.State:
         """Return the state of moves from a partition."""
         n = self.g.num_vertices
         total = sums_of(start, self.strength, n)
         self.seed += ROUNDS
         return self.g.state(
-            community=start, wanted=full(0, vertex_id), strength=self.strength, total=total,
-            due=full(True), density=scalar(self.density), turn=scalar(self.seed),
-            left=scalar(0), moved=scalar(0), few=scalar(n // FEW - 1),
-        )  # fmt: skip
+            community=start,
+            wanted=weft.full(0, weft.vertex_id),
+            strength=self.strength,
+            total=total,
+            due=weft.full(True),
+            density=weft.scalar(self.density),
+            turn=weft.scalar(self.seed),
+            left=weft.scalar(0),
+            moved=weft.scalar(0),
+            few=weft.scalar(n // FEW - 1),
+        )
 
     def moved(self, start: Array) -> Array:
         """Return the communities after moves from a partition."""
@@ -204,10 +220,15 @@ class _Levels:
         """Return connected parts of communities."""
         self.seed += ROUNDS
         state = self.g.state(
-            part=full(lambda v: v.id, vertex_id), bound=community, wanted=full(0, vertex_id),
-            strength=self.strength, total=self.strength.copy(), alone=full(True),
-            density=scalar(self.density), turn=scalar(self.seed),
-        )  # fmt: skip
+            part=weft.full(lambda v: v.id, weft.vertex_id),
+            bound=community,
+            wanted=weft.full(0, weft.vertex_id),
+            strength=self.strength,
+            total=self.strength.copy(),
+            alone=weft.full(True),
+            density=weft.scalar(self.density),
+            turn=weft.scalar(self.seed),
+        )
         self.g.iterate(
             [pick_alone, choose_part(self.weighted), join], state, max_iter=REFINED,
             config=self.config,
@@ -215,16 +236,24 @@ class _Levels:
         return state.part
 
     def contract(self, part: Array) -> bool:
-        """Make every part one vertex; return whether there are fewer vertices then."""
-        number, count = numbered(part)
-        fewer = count < self.g.num_vertices
-        if fewer:
-            self.g = contracted(self.g, self.weighted, number, count)
-            self.weighted = True
-            self.strength = sums_of(number, self.strength, count)
-            self.member = number[self.member]
-            self.depth += 1
-        return fewer
+        """Make every part one vertex; return whether that brought enough to go on."""
+        before = self.count
+        number, self.count = numbered(part)
+        self.member = number[self.member]
+        if self.count == before:
+            return False
+        self.g = contracted(self.g, self.weighted, number, self.count)
+        self.weighted = True
+        self.strength = sums_of(number, self.strength, self.count)
+        self.depth += 1
+        last, self.quality = self.quality, self._modularity()
+        return self.quality - last >= GAIN
+
+    def _modularity(self) -> float:
+        """Return the modularity of the vertices as communities of the first graph."""
+        src, dst = self.g.topology.edge_endpoints()
+        inside = float(self.g.edge.storage("weight")[src == dst].sum())
+        return 2 * inside / self.total - self.density / self.total * float((self.strength**2).sum())
 
 
 @algorithm(
@@ -237,12 +266,12 @@ class _Levels:
     needs=NEEDS,
 )
 def louvain(
-    g: Graph,
+    g: weft.Graph,
     resolution: float = 1.0,
     *,
     weighted: bool = True,
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
     """Return communities of high modularity.
 
@@ -279,10 +308,11 @@ def louvain(
     [0, 0, 0, 3, 3, 3]
     """
     levels = _begun(g, resolution, weighted, seed, config)
+    first = copy(levels)
     for _ in range(LEVELS):
         if not levels.contract(levels.moved(_own(levels.g))):
             break
-    return first_members(levels.member, levels.g.num_vertices)[levels.member]
+    return _moved_on(first, levels, levels.member)
 
 
 @algorithm(
@@ -298,12 +328,12 @@ def louvain(
     needs=NEEDS,
 )
 def leiden(
-    g: Graph,
+    g: weft.Graph,
     resolution: float = 1.0,
     *,
     weighted: bool = True,
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
     """Return communities of high modularity, each of which is connected.
 
@@ -339,20 +369,26 @@ def leiden(
     >>> weft.leiden(g).tolist()
     [0, 0, 0, 3, 3, 3]
     """
-    *_, label = leiden_levels(g, resolution, weighted=weighted, seed=seed, config=config)
-    return connected_parts(g, label, config=config)
+    levels = _begun(g, resolution, weighted, seed, config)
+    first = copy(levels)
+    *_, label = _refined_levels(levels)
+    return connected_parts(g, _moved_on(first, levels, label), config=config)
 
 
 def leiden_levels(
-    g: Graph,
+    g: weft.Graph,
     resolution: float = 1.0,
     *,
     weighted: bool = True,
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Iterator[Array]:
     """Yield the communities at each level of Leiden's method, not yet split by connection."""
-    levels = _begun(g, resolution, weighted, seed, config)
+    yield from _refined_levels(_begun(g, resolution, weighted, seed, config))
+
+
+def _refined_levels(levels: _Levels) -> Iterator[Array]:
+    """Yield the communities at each level, of which the first graph is given."""
     start, fewer = _own(levels.g), True
     while fewer and levels.depth < LEVELS:
         community = levels.moved(start)
@@ -365,24 +401,24 @@ def leiden_levels(
         yield flat
 
 
-@edge(order_free=True)
+@weft.edge(order_free=True)
 def link_inside(u: Any, v: Any, e: Any) -> bool:
     """Link the two ends of an edge if they are in one community."""
     own = u.parent.at(u.id).load()
-    link(u.parent, own, fn.where(u.label == v.label, v.parent.at(v.id).load(), own))
+    link(u.parent, own, weft.where(u.label == v.label, v.parent.at(v.id).load(), own))
     return False
 
 
-def connected_parts(g: Graph, label: Array, *, config: Config | None = None) -> Array:
+def connected_parts(g: weft.Graph, label: Array, *, config: weft.Config | None = None) -> Array:
     """Return communities split into what is connected; each is named after its smallest vertex."""
     g = g.reverse() if g.topology.keep == "in" else g
-    state = g.state(parent=full(lambda v: v.id, vertex_id), label=label)
+    state = g.state(parent=weft.full(lambda v: v.id, weft.vertex_id), label=label)
     g.run([link_inside, shorten], state, direction="push", config=config)
     return state.parent
 
 
 def _begun(
-    g: Graph, resolution: float, weighted: bool, seed: int, config: Config | None
+    g: weft.Graph, resolution: float, weighted: bool, seed: int, config: weft.Config | None
 ) -> _Levels:
     if not real_of(resolution) >= 0:
         raise ConfigError(
@@ -394,6 +430,18 @@ def _begun(
     return _Levels(g, weighted, float(resolution), check_integer("seed", seed, 0), config)
 
 
-def _own(g: Graph) -> Array:
+def _moved_on(first: _Levels, last: _Levels, number: Array) -> Array:
+    """Return the communities after more moves on the first graph, from those of the last one."""
+    first.seed = last.seed
+    number = numbered(number)[0].astype(first.g.topology.index_dtype, copy=False)
+    return _named(*numbered(first.moved(number)))
+
+
+def _named(number: Array, count: int) -> Array:
+    """Return for every vertex the smallest one of its group, of those from 0 to count - 1."""
+    return first_members(number, count)[number]
+
+
+def _own(g: weft.Graph) -> Array:
     """Return every vertex as a community of its own."""
     return g.topology.xp.arange(g.num_vertices, dtype=g.topology.index_dtype)

@@ -2,10 +2,10 @@
 
 Method: a matrix of probabilities, the columns of A + I divided by their sums, is *expanded*, by
 powers, and *inflated*, by powers of each entry followed by dividing the columns by their sums,
-until it stays as it is. Entries below a threshold are dropped. Flow within clusters grows and that
-between them dies out. At the end the rows that hold entries are attractors; vertices with a common
-attractor, and attractors that share vertices, are one cluster. The products are sparse ones of
-SciPy or CuPy.
+until it no longer changes. Entries below a threshold are dropped. Flow within clusters grows and
+that between them dies out. At the end the rows that hold entries are attractors; vertices with a
+common attractor, and attractors that share vertices, are one cluster. The products are sparse ones
+of SciPy or CuPy.
 
 S. van Dongen: Graph clustering via a discrete uncoupling process (SIAM J. Matrix Analysis and
 Applications 30, 2008).
@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.connected_components import connected_components
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.sparse import adjacency_matrix, sparse_module
 from weft.arrays.checks import check_integer, check_steps, real_of
-from weft.config import Config
 from weft.errors import ConfigError, ConvergenceError, shortened
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -38,22 +37,22 @@ Array = np.ndarray[Any, Any]
     needs=Needs((), Fields(own=800), frontier=False, weighted=True),
 )
 def markov_clustering(
-    g: Graph,
+    g: weft.Graph,
     expansion: int = 2,
     inflation: float = 2.0,
     *,
     weighted: bool = True,
     threshold: float = 1e-4,
     max_iter: int = 100,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
-    """Return clusters found by simulating flow.
+    """Return clusters found by simulating random flow.
 
     Parameters
     ----------
     g
-        A graph. Directed edges are taken to run both ways, and parallel ones are added up; every
-        vertex gets a self-loop of its heaviest edge in place of its own.
+        A graph. Directed edges are taken to run both ways, and parallel ones are added up;
+        self-loops are replaced by ones of each vertex's heaviest edge.
     expansion
         The power of the matrix, from 2 on.
     inflation
@@ -63,7 +62,7 @@ def markov_clustering(
     threshold
         Entries below this are dropped.
     max_iter
-        The most iterations.
+        The maximum number of iterations.
     config
         How to run it.
 
@@ -118,7 +117,7 @@ def markov_clustering(
     )
 
 
-def _column_maxima(g: Graph, matrix: Any) -> Array:
+def _column_maxima(g: weft.Graph, matrix: Any) -> Array:
     """Return the largest entry of each column of a symmetric matrix; 1 for empty ones."""
     xp = g.topology.xp
     largest = matrix.max(axis=0)
@@ -133,8 +132,8 @@ def _stochastic(sparse: Any, matrix: Any) -> Any:
     return (matrix @ sparse.diags(1 / total)).tocsc()
 
 
-def _inflated(g: Graph, matrix: Any, inflation: float, threshold: float) -> Any:
-    """Return the columns with powers of their entries and without small ones."""
+def _inflated(g: weft.Graph, matrix: Any, inflation: float, threshold: float) -> Any:
+    """Return the columns with their entries raised to a power and small ones dropped."""
     sparse, xp = sparse_module(g), g.topology.xp
     raised = _stochastic(sparse, matrix.power(inflation))
     rows, columns = raised.indices, xp.repeat(xp.arange(g.num_vertices), xp.diff(raised.indptr))
@@ -145,10 +144,10 @@ def _inflated(g: Graph, matrix: Any, inflation: float, threshold: float) -> Any:
     return _stochastic(sparse, pruned)
 
 
-def _clusters(g: Graph, flow: Any, config: Config | None) -> Array:
+def _clusters(g: weft.Graph, flow: Any, config: weft.Config | None) -> Array:
     """Return the components of vertices and the attractors that their flow ends in."""
     entries = flow.tocoo()
-    joined = Graph.from_edges(
+    joined = weft.Graph.from_edges(
         entries.row, entries.col, num_vertices=g.num_vertices, directed=False,
         index_dtype=g.topology.index_dtype, device=g.topology.device,
     )  # fmt: skip

@@ -1,9 +1,13 @@
 """A maximal matching, and the vertex cover that it gives.
 
-Method: edges have a fixed order: heaviest first if weights count, then by random bits and number.
-Every free vertex points to its first edge to another free vertex; edges that both ends point to are
-matched. The result is that of a sequential pass over the edges in this order, in any order of
-execution. O(m) work per round, O(log m) rounds with high probability for a random order.
+Method: edges have a fixed order: heaviest first if weights count, then random. Every free vertex
+points to its first edge to another free vertex; edges that both ends point to are matched. Only
+vertices whose choice was matched with another look for their next one. The result is that of a
+sequential pass over the edges in this order, in any order of execution. O(log m) rounds with high
+probability for a random order, O(m) work in the first and far less in the others.
+
+The place of an edge is its weight, if it has 32 bits, above a number drawn for the edge that no
+other edge has; else edges are sorted once.
 
 Heaviest first, the matching has at least half of the largest possible weight. The ends of the
 matched edges cover every edge, with at most twice as many vertices as needed.
@@ -21,18 +25,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
-from weft.algorithms.support.order import drawn_bits
+from weft.algorithms.support.order import SHUFFLED, shuffled, turn_of
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_integer
-from weft.config import Config
-from weft.engine.state import full
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
-from weft.ir.types import vertex_id
-from weft.program import vertex
+from weft.arrays.reduce import all_true
 
 Array = np.ndarray[Any, Any]
 
@@ -43,28 +41,56 @@ NEEDS = Needs(
 
 
 @functools.cache
-def pointing(direction: str) -> Any:
+def pointing(direction: str, kind: str) -> Any:
     """Return the vertex function that points to the first edge to a free vertex."""
 
-    @vertex
-    def point(v: Any) -> Any:
-        _, other = v.gather(
-            lambda u, e: send((e.precedence, u.id), when=(u.mate < 0) & (u.id != v.id)),
-            monoids.argmax,
-            direction=direction,
-        )
-        v.choice = fn.cast(other, vertex_id)
+    @weft.vertex
+    def point(v: Any, turn: Any) -> Any:
+        def offer(u: Any, e: Any) -> Any:
+            place = _place(u, v, e, kind, turn)
+            return weft.send((place, u.id), when=(u.mate < 0) & (u.id != v.id))
+
+        _, other = v.gather(offer, weft.argmax, direction=direction)
+        v.choice = weft.cast(other, weft.vertex_id)
         return other >= 0
 
     return point
 
 
-@vertex
-def marry(v: Any) -> Any:
-    """Match v with the vertex that it points to, if that points back; the others go on."""
-    mutual = v.choice.at(v.choice).load() == fn.cast(v.id, vertex_id)
-    v.mate = fn.where(mutual, v.choice, v.mate)
-    return ~mutual
+def _place(u: Any, v: Any, e: Any, kind: str, turn: Any) -> Any:
+    """Return the place of an edge in a traced function, the largest for the first one."""
+    if kind == "sorted":
+        return e.precedence
+    number = shuffled(weft.cast(e.id, np.int64), turn)
+    if kind == "number":
+        return number
+    if kind == "degrees":
+        heavy = (1 << 32) - weft.cast(u.in_degree, np.int64) - weft.cast(v.in_degree, np.int64)
+    elif kind == "float":  # floats from 0 on are ordered as their bits
+        heavy = weft.bitcast(weft.cast(e.weight, np.float32) + np.float32(0), np.int32)
+    else:
+        heavy = e.weight
+    return (weft.cast(heavy, np.int64) << SHUFFLED) | number
+
+
+@weft.vertex(order_free=True)
+def marry(v: Any) -> bool:
+    """Match v with the vertex that it points to, if that points back, whether it looked now."""
+    mutual = v.choice.at(v.choice).load() == weft.cast(v.id, weft.vertex_id)
+
+    def join(_: Any) -> None:
+        v.mate.at(v.id).set(v.choice)
+        v.mate.at(v.choice).set(weft.cast(v.id, weft.vertex_id))
+
+    weft.for_range(0, weft.where(mutual, 1, 0), join)
+    return True
+
+
+@weft.vertex(on="all")
+def looks_on(v: Any) -> Any:
+    """Whether v is free and points to a vertex that was matched with another."""
+    points = (v.mate < 0) & (v.choice >= 0)
+    return points & (v.mate.at(weft.where(points, v.choice, v.id)).load() >= 0)
 
 
 @algorithm(
@@ -80,7 +106,7 @@ def marry(v: Any) -> Any:
     needs=NEEDS,
 )
 def maximal_matching(
-    g: Graph, *, weighted: bool = False, seed: int = 0, config: Config | None = None
+    g: weft.Graph, *, weighted: bool = False, seed: int = 0, config: weft.Config | None = None
 ) -> Array:
     """Return pairs of adjacent vertices to which no pair of free vertices can be added.
 
@@ -112,56 +138,46 @@ def maximal_matching(
     >>> weft.maximal_matching(g, weighted=True).tolist()
     [-1, 2, 1, -1]
     """
-    held = _with_precedence(g, weighted, check_integer("seed", seed, 0))
-    free = full(-1, vertex_id)
-    state = held.state(mate=free, choice=free)
-    point = pointing("both" if g.directed else "in")
-    held.iterate([point, marry], state, config=config)
+    seed = check_integer("seed", seed, 0)
+    kind = _kind_of(g, check_weights(g, weighted, "a matching"))
+    return matched(_sorted(g, weighted, seed) if kind == "sorted" else g, kind, seed, config)
+
+
+def matched(g: weft.Graph, kind: str, seed: int, config: weft.Config | None) -> Array:
+    """Return the matching of a pass over edges whose places are found in a way.
+
+    "degrees": in an undirected graph, those whose ends have fewest
+    neighbours in all come first, which leaves few vertices free.
+    """
+    free = weft.full(-1, weft.vertex_id)
+    state = g.state(mate=free, choice=free, turn=weft.scalar(turn_of(seed)))
+    point = pointing("both" if g.directed else "in", kind)
+    g.iterate([point, marry, looks_on], state, config=config)
     return state.mate
 
 
-def _with_precedence(g: Graph, weighted: bool, seed: int) -> Graph:
-    """Return the graph with a column of distinct integers, the largest for the first edge."""
-    xp, count = g.topology.xp, g.num_edges
-    drawn = drawn_bits(xp, count, seed)
-    if check_weights(g, weighted, "a matching"):
-        precedence = _by_weight(xp, g.edge.storage("weight"), drawn)
-    elif count < 2**31:
-        precedence = (drawn << 32) | xp.arange(count)
-    else:
-        precedence = xp.empty(count, np.int64)
-        precedence[xp.argsort(drawn, kind="stable")] = xp.arange(count)
-    return Graph(g.topology, edge={"precedence": precedence}, order=g.order)
-
-
-def _by_weight(xp: Any, weight: Array, drawn: Array) -> Array:
-    """Return the ranks of the edges by weight, then by the drawn bits, then by number."""
-    order = _sorted(weight, drawn) if xp is np else _sorted_stably(xp, weight, drawn)
-    ranks = xp.empty(weight.size, np.int64)
-    ranks[order] = xp.arange(weight.size)
-    return ranks
-
-
-def _sorted_stably(xp: Any, weight: Array, drawn: Array) -> Array:
-    return xp.lexsort(xp.stack((drawn.astype(np.float64), weight.astype(np.float64))))
-
-
-def _sorted(weight: Array, drawn: Array) -> Array:
-    """Sort by one key of 64 bits, a tenth of the work, and then what is equal there."""
+def _kind_of(g: weft.Graph, weighted: bool) -> str:
+    """Return how edges find their places: by "number", "int" or "float" weights, or "sorted"."""
+    if g.num_edges > 1 << SHUFFLED:
+        return "sorted"
+    if not weighted or not g.num_edges:
+        return "number"
+    weight = g.edge.storage("weight")
+    if weight.dtype.kind in "iub":
+        return "int" if g.edge.extent("weight")[1] < 1 << SHUFFLED else "sorted"
     with np.errstate(over="ignore"):
-        narrow = weight.astype(np.float32) + np.float32(0)  # which makes -0.0 0.0
-    keys = weight
-    if (narrow == weight).all():  # floats from 0 on are ordered as their bits
-        keys = (narrow.view(np.int32).astype(np.int64) << 31) | drawn
-    order = np.argsort(keys)
-    ordered = keys[order]
-    same = np.zeros(keys.size + 1, bool)
-    np.equal(ordered[1:], ordered[:-1], out=same[1:-1])
-    unsure = np.flatnonzero(same[1:] | same[:-1])
-    if unsure.size:
-        edges = np.sort(order[unsure])
-        order[unsure] = edges[_sorted_stably(np, weight[edges], drawn[edges])]
-    return order
+        narrow = weight.dtype.itemsize <= 4 or all_true(weight.astype(np.float32) == weight)
+    return "float" if narrow else "sorted"
+
+
+def _sorted(g: weft.Graph, weighted: bool, seed: int) -> weft.Graph:
+    """Return the graph with the ranks of its edges by weight, then by drawn number."""
+    xp, count = g.topology.xp, g.num_edges
+    drawn = shuffled(xp.arange(count), turn_of(seed)).astype(np.float64)
+    weight = g.edge.storage("weight").astype(np.float64) if weighted else xp.zeros(count)
+    precedence = xp.empty(count, np.int64)
+    precedence[xp.lexsort(xp.stack((drawn, weight)))] = xp.arange(count)
+    return weft.Graph(g.topology, edge={"precedence": precedence}, order=g.order)
 
 
 @algorithm(
@@ -172,7 +188,7 @@ def _sorted(weight: Array, drawn: Array) -> Array:
     reference="F. Gavril, in M. Garey, D. Johnson: Computers and intractability (1979)",
     needs=NEEDS,
 )
-def vertex_cover(g: Graph, *, seed: int = 0, config: Config | None = None) -> Array:
+def vertex_cover(g: weft.Graph, *, seed: int = 0, config: weft.Config | None = None) -> Array:
     """Return vertices such that every edge has an end among them.
 
     Parameters

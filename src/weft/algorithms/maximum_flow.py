@@ -21,18 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.carrier import carrier
 from weft.algorithms.support.sources import check_source
 from weft.algorithms.support.weights import check_weights
-from weft.config import Config
-from weft.engine.state import full, scalar
 from weft.errors import GraphError
-from weft.graph import Graph
 from weft.ir.ops import INT64
-from weft.ir.trace import functions as fn
-from weft.ir.trace.control import cond, for_range, while_loop
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -47,75 +42,75 @@ class MaximumFlow(NamedTuple):
     source_side: Array
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def push(v: Any) -> bool:
     """Push the excess of v along residual arcs that lead one step down."""
 
     def send(i: Any, other: Any, left: Any) -> Any:
-        slot = fn.neighbor_edge(v.id, i)
-        amount = fn.minimum(v.residual.at(slot).load(), left)
+        slot = weft.neighbor_edge(v.id, i)
+        amount = weft.minimum(v.residual.at(slot).load(), left)
         v.residual.at(slot).add(-amount)
         v.residual.at(v.back.at(slot).load()).add(amount)
         v.gained.at(other).add(amount)
         return left - amount
 
     def visit(i: Any, left: Any) -> Any:
-        other = fn.neighbor(v.id, i)
+        other = weft.neighbor(v.id, i)
         down = v.height.at(other).load() == v.height - 1
-        return i + 1, cond(down, lambda: send(i, other, left), lambda: left)
+        return i + 1, weft.cond(down, lambda: send(i, other, left), lambda: left)
 
-    degree = fn.degree(v.id)
-    _, v.excess = while_loop(lambda i, left: (i < degree) & (left > 0), visit, 0, v.excess)
+    degree = weft.degree(v.id)
+    _, v.excess = weft.while_loop(lambda i, left: (i < degree) & (left > 0), visit, 0, v.excess)
     return False
 
 
-@vertex
+@weft.vertex
 def rise(v: Any) -> bool:
     """Find the height one above the lowest residual neighbour of v."""
 
     def visit(i: Any, lowest: Any) -> Any:
-        open_ = v.residual.at(fn.neighbor_edge(v.id, i)).load() > 0
-        height = v.height.at(fn.neighbor(v.id, i)).load()
-        return fn.where(open_, fn.minimum(lowest, height), lowest)
+        open_ = v.residual.at(weft.neighbor_edge(v.id, i)).load() > 0
+        height = v.height.at(weft.neighbor(v.id, i)).load()
+        return weft.where(open_, weft.minimum(lowest, height), lowest)
 
-    most = fn.cast(fn.num_vertices(), INT64)
-    v.risen = for_range(0, fn.degree(v.id), visit, most) + 1
+    most = weft.cast(weft.num_vertices(), INT64)
+    v.risen = weft.for_range(0, weft.degree(v.id), visit, most) + 1
     return False
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def climb(v: Any, blocked: Any) -> bool:
     """Put the vertices with a residual arc to v one step above it, if they have no height yet."""
 
     def visit(i: Any, seen: Any) -> Any:
-        slot, other = fn.neighbor_edge(v.id, i), fn.neighbor(v.id, i)
+        slot, other = weft.neighbor_edge(v.id, i), weft.neighbor(v.id, i)
         open_ = (v.residual.at(v.back.at(slot).load()).load() > 0) & (other != blocked)
-        most = fn.cast(fn.num_vertices(), INT64)
-        v.found.at(other).min(fn.where(open_, v.height + 1, most))
+        most = weft.cast(weft.num_vertices(), INT64)
+        v.found.at(other).min(weft.where(open_, v.height + 1, most))
         return seen + 1
 
-    v.seen = for_range(0, fn.degree(v.id), visit, fn.cast(0, INT64))
+    v.seen = weft.for_range(0, weft.degree(v.id), visit, weft.cast(0, INT64))
     return False
 
 
-@vertex
+@weft.vertex
 def descend(v: Any, blocked: Any, level: Any) -> Any:
     """Find whether a residual arc leads from v to a vertex of a level; the first one is enough."""
 
     def visit(i: Any, _: Any) -> Any:
-        open_ = v.residual.at(fn.neighbor_edge(v.id, i)).load() > 0
-        return i + 1, open_ & (v.height.at(fn.neighbor(v.id, i)).load() == level)
+        open_ = v.residual.at(weft.neighbor_edge(v.id, i)).load() > 0
+        return i + 1, open_ & (v.height.at(weft.neighbor(v.id, i)).load() == level)
 
-    degree = fn.where(v.id == blocked, 0, fn.degree(v.id))
-    first = fn.cast(0, INT64), fn.cast(False, np.bool_)
-    _, found = while_loop(lambda i, found: (i < degree) & ~found, visit, *first)
+    degree = weft.where(v.id == blocked, 0, weft.degree(v.id))
+    first = weft.cast(0, INT64), weft.cast(False, np.bool_)
+    _, found = weft.while_loop(lambda i, found: (i < degree) & ~found, visit, *first)
     return found
 
 
 class _Network:
     """The residual network: for every edge an arc each way, one of them with its capacity."""
 
-    def __init__(self, g: Graph, source: int, target: int, config: Config | None) -> None:
+    def __init__(self, g: weft.Graph, source: int, target: int, config: weft.Config | None) -> None:
         self.source, self.target, self.config = source, target, config
         self.xp, self.n = g.topology.xp, g.num_vertices
         self.capacity = _capacities(g)
@@ -123,7 +118,7 @@ class _Network:
         self.kept = xp.flatnonzero(src != dst)
         src, dst, capacity = src[self.kept], dst[self.kept], self.capacity[self.kept]
         count = 2 * int(self.kept.size)
-        arcs = Graph.from_edges(
+        arcs = weft.Graph.from_edges(
             xp.stack((src, dst), axis=1).ravel(), xp.stack((dst, src), axis=1).ravel(),
             xp.arange(count), num_vertices=self.n, keep="out", device=g.topology.device,
         )  # fmt: skip
@@ -132,11 +127,19 @@ class _Network:
         self.slot[number] = xp.arange(count)
         self.held = carrier(arcs, count)
         self.degree = arcs.out_degree
-        zero = full(0, capacity.dtype)
+        zero = weft.full(0, capacity.dtype)
         self.state = self.held.state(
-            residual=zero, back=full(0), excess=zero, gained=zero, height=full(0), risen=full(0),
-            found=full(0), seen=full(0), blocked=scalar(0), level=scalar(0),
-        )  # fmt: skip
+            residual=zero,
+            back=weft.full(0),
+            excess=zero,
+            gained=zero,
+            height=weft.full(0),
+            risen=weft.full(0),
+            found=weft.full(0),
+            seen=weft.full(0),
+            blocked=weft.scalar(0),
+            level=weft.scalar(0),
+        )
         self.state.residual[self.slot[::2]] = capacity
         if not g.directed:
             self.state.residual[self.slot[1::2]] = capacity
@@ -188,7 +191,7 @@ class _Network:
         state.blocked = blocked
         state.height[:n] = n
         state.height[sink] = 0
-        state.found = full(n)
+        state.found = weft.full(n)
         front, level = xp.array([sink]), 0
         while front.size:
             others = xp.flatnonzero(state.height[:n] == n)
@@ -214,7 +217,7 @@ class _Network:
     needs=Needs(("out",), Fields(own=400), weighted=True),
 )
 def maximum_flow(
-    g: Graph, source: Hashable, target: Hashable, *, config: Config | None = None
+    g: weft.Graph, source: Hashable, target: Hashable, *, config: weft.Config | None = None
 ) -> MaximumFlow:
     """Return the largest flow from one vertex to another, where weights are capacities.
 
@@ -264,7 +267,7 @@ def maximum_flow(
     return MaximumFlow(value, flow, ~reaches)
 
 
-def _capacities(g: Graph) -> Array:
+def _capacities(g: weft.Graph) -> Array:
     """Return what each edge can carry, as int64 or float64."""
     if not check_weights(g, True, "capacities"):
         return g.topology.xp.ones(g.num_edges, np.int64)

@@ -20,12 +20,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.edge_ranks import rank_edges
 from weft.algorithms.support.forest_by_edges import forest_by_edges
 from weft.algorithms.support.forest_by_rows import forest_by_rows
-from weft.config import Config
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -55,7 +54,7 @@ class Forest(NamedTuple):
         weighted=True,
     ),
 )
-def minimum_spanning_forest(g: Graph, *, config: Config | None = None) -> Forest:
+def minimum_spanning_forest(g: weft.Graph, *, config: weft.Config | None = None) -> Forest:
     """Return the edges of a spanning forest of least total weight.
 
     Parameters
@@ -88,7 +87,7 @@ def minimum_spanning_forest(g: Graph, *, config: Config | None = None) -> Forest
     """
     ranks = rank_edges(g)
     by = forest_by_rows if g.num_edges > MANY * g.num_vertices else forest_by_edges
-    edge = g.topology.xp.flatnonzero(by(g, ranks, config))
+    edge = by(g, ranks, config)
     if not g.weighted:
         return Forest(edge, int(edge.size))
     weight = g.edge.storage("weight")[edge]

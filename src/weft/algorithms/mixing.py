@@ -1,9 +1,9 @@
-"""How edges mix vertices: reciprocity, assortativity by degree, and the rich club.
+"""Mixing of vertices by edges: reciprocity, degree assortativity, and the rich club.
 
 Method: one pass over the edges each, O(m). Assortativity is the correlation of Pearson between the
 degrees at both ends of an edge; an undirected edge counts in both directions. The rich club of
-degree k are the vertices with more than k neighbours, and its coefficient the share of the pairs of
-these that are adjacent.
+degree k consists of the vertices with more than k neighbours; its coefficient is the share of pairs
+of these that are adjacent.
 
 M. Newman: Mixing patterns in networks (Physical Review E 67, 2003).
 S. Zhou, R. Mondragón: The rich-club phenomenon in the internet topology (IEEE Communications
@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
-from weft.config import Config
-from weft.graph import Graph
 from weft.topology.adjacency import count_keys
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +33,7 @@ NEEDS = Needs((), Fields(own=64), frontier=False, simple=True, degrees=BOTH)
     reference="M. Newman, S. Forrest, J. Balthrop: Email networks and computer viruses (2002)",
     needs=NEEDS,
 )
-def reciprocity(g: Graph, *, config: Config | None = None) -> float:
+def reciprocity(g: weft.Graph, *, config: weft.Config | None = None) -> float:
     """Return the share of the edges u -> v for which there is an edge v -> u.
 
     Parameters
@@ -42,7 +41,7 @@ def reciprocity(g: Graph, *, config: Config | None = None) -> float:
     g
         A graph. Self-loops are ignored, and parallel edges count once.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
@@ -68,7 +67,7 @@ def reciprocity(g: Graph, *, config: Config | None = None) -> float:
     reference="M. Newman: Mixing patterns in networks (2003)",
     needs=NEEDS,
 )
-def degree_assortativity(g: Graph, *, config: Config | None = None) -> float:
+def degree_assortativity(g: weft.Graph, *, config: weft.Config | None = None) -> float:
     """Return the correlation between the degrees at both ends of the edges.
 
     Parameters
@@ -77,7 +76,7 @@ def degree_assortativity(g: Graph, *, config: Config | None = None) -> float:
         A graph; in a directed one the out-degree of the source is compared with the in-degree of
         the destination. Self-loops are ignored, and parallel edges count once.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
@@ -108,7 +107,7 @@ def degree_assortativity(g: Graph, *, config: Config | None = None) -> float:
     reference="S. Zhou, R. Mondragón: The rich-club phenomenon in the internet topology (2004)",
     needs=NEEDS,
 )
-def rich_club(g: Graph, *, config: Config | None = None) -> Array:
+def rich_club(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return the share of adjacent pairs among the vertices with more than k neighbours.
 
     Parameters
@@ -117,7 +116,7 @@ def rich_club(g: Graph, *, config: Config | None = None) -> Array:
         A graph. Self-loops are ignored, parallel edges count once, and directed edges are taken to
         run both ways.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.communities import check_labels
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import real_of
-from weft.config import Config
 from weft.errors import ConfigError, shortened
-from weft.graph import Graph
 from weft.topology.adjacency_gpu import sums_of_keys
 
 Array = np.ndarray[Any, Any]
@@ -40,27 +39,27 @@ REFERENCE = "M. Newman, M. Girvan: Finding and evaluating community structure in
     needs=NEEDS,
 )
 def modularity(
-    g: Graph,
+    g: weft.Graph,
     labels: Any,
     resolution: float = 1.0,
     *,
     weighted: bool = True,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> float:
     """Return the modularity of a partition.
 
     Parameters
     ----------
     g
-        A graph. In a directed one, weights that leave and that enter are told apart.
+        A graph. In a directed one, outgoing and incoming weights are distinguished.
     labels
         The community of every vertex, any integers.
     resolution
-        The weight γ of what chance would give: larger values favour smaller communities.
+        The weight γ of the random expectation: larger values favour smaller communities.
     weighted
         Whether to count weights, which must be finite and not negative, rather than edges.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
@@ -98,9 +97,9 @@ def modularity(
     needs=NEEDS,
 )
 def conductance(
-    g: Graph, labels: Any, *, weighted: bool = True, config: Config | None = None
+    g: weft.Graph, labels: Any, *, weighted: bool = True, config: weft.Config | None = None
 ) -> Array:
-    """Return the conductance of every community: how much of its weight leads outside.
+    """Return the conductance of every community: the share of its weight that leads outside.
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def conductance(
     weighted
         Whether to count weights, which must be finite and not negative, rather than edges.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
@@ -137,7 +136,7 @@ def conductance(
 
 
 def _weights(
-    g: Graph, number: Array, count: int, weighted: bool
+    g: weft.Graph, number: Array, count: int, weighted: bool
 ) -> tuple[Array, Array, Array, float]:
     """Return the weight inside each community, of edges from it, of edges to it, and of all."""
     src, dst = g.topology.edge_endpoints()

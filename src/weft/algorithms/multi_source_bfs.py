@@ -1,8 +1,8 @@
 """Breadth-first searches from many sources.
 
-Method: 64 searches share one sweep, a bit each; a vertex writes the level of the searches that have
-just reached it. A sweep reads an edge once for all searches that cross it in the same superstep:
-O(m · k / 64) for k sources where they meet, O(m · k) where they never do.
+Method: 64 searches share one sweep, one bit each; a vertex writes the level of the searches that
+have just reached it. A sweep reads an edge once for all searches that cross it in the same
+superstep: between O(m · k / 64) for k sources if searches overlap and O(m · k) if they never do.
 
 M. Then et al.: The more the merrier: efficient multi-source graph traversal (VLDB 2014).
 """
@@ -13,25 +13,21 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.bit_sweeps import WIDTH, blocks, newcomers, sweep, sweep_state
 from weft.algorithms.support.sources import check_each
 from weft.arrays.device import move
-from weft.config import Config
-from weft.engine.state import full, parameter
-from weft.graph import Graph
 from weft.ir.ops import UINT64
-from weft.ir.trace import functions as fn
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
 
-@vertex
+@weft.vertex
 def note_levels(v: Any, lane: Any) -> None:
     """Write the level of every search that has just reached v."""
-    reached = (newcomers(v) >> lane) & fn.cast(1, UINT64)
-    v.level = fn.where(reached != 0, fn.cast(fn.superstep(), np.int32) + 1, v.level)
+    reached = (newcomers(v) >> lane) & weft.cast(1, UINT64)
+    v.level = weft.where(reached != 0, weft.cast(weft.superstep(), np.int32) + 1, v.level)
 
 
 @algorithm(
@@ -42,7 +38,7 @@ def note_levels(v: Any, lane: Any) -> None:
     ),
     needs=Needs(BOTH, Fields(lambda i, w: 24 + 4 * WIDTH, lambda i, w: 8, lambda i, w: 8)),
 )
-def multi_source_bfs(g: Graph, sources: Any, *, config: Config | None = None) -> Array:
+def multi_source_bfs(g: weft.Graph, sources: Any, *, config: weft.Config | None = None) -> Array:
     """Return the level of every vertex in a breadth-first search from each source.
 
     Parameters
@@ -57,7 +53,7 @@ def multi_source_bfs(g: Graph, sources: Any, *, config: Config | None = None) ->
     Returns
     -------
     ndarray of int32
-        A row per vertex and a column per source: the number of edges of a shortest path, -1 where
+        A row per vertex and a column per source: the number of edges of a shortest path, -1 if
         there is none.
 
     Raises
@@ -73,8 +69,8 @@ def multi_source_bfs(g: Graph, sources: Any, *, config: Config | None = None) ->
     """
     chosen, column = np.unique(check_each(g, sources), return_inverse=True)
     parts, xp = [], g.topology.xp
-    lane = parameter(np.arange(WIDTH, dtype=np.uint64))
-    state = sweep_state(g, level=full(-1, np.int32, WIDTH), lane=lane)
+    lane = weft.parameter(np.arange(WIDTH, dtype=np.uint64))
+    state = sweep_state(g, level=weft.full(-1, np.int32, WIDTH), lane=lane)
     for block in blocks(chosen):
         state.level = -1
         places = move(block, g.topology.device)

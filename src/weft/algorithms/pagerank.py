@@ -7,7 +7,8 @@ personalisation) and the vertices without out-edges, D,
                + (1 - d) · p(v),
 
 where W(u) is the total weight of the edges that leave u. The mass of D and the change in the L1
-norm are reduced in the same sweep; the first is used in the next one, the second ends the loop.
+norm are reduced in the same sweep; the former is used in the next iteration, the latter ends the
+loop.
 
 L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking (Stanford, 1999).
 """
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.adaptive_pagerank import adaptive_ranks
 from weft.algorithms.support.many_pageranks import many_ranks
@@ -29,14 +31,7 @@ from weft.algorithms.support.strengths import distribution, usable_strengths
 from weft.arrays.checks import check_tolerance, real_of
 from weft.arrays.device import as_array, move
 from weft.arrays.reduce import all_true, count_true
-from weft.config import Config
-from weft.engine.run import Run
-from weft.engine.state import full, scalar
 from weft.errors import ConfigError, ConvergenceError, GraphError, shortened, unknown
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -47,17 +42,17 @@ def refresh(weighted: bool, personal: bool, dtype: Any) -> Any:
 
     def share(u: Any, e: Any) -> Any:
         if weighted:
-            return u.rank / fn.where(u.strength > 0, u.strength, 1) * e.weight
-        return u.rank / fn.maximum(u.out_degree, 1)
+            return u.rank / weft.where(u.strength > 0, u.strength, 1) * e.weight
+        return u.rank / weft.maximum(u.out_degree, 1)
 
-    @vertex(wake="all")
+    @weft.vertex(wake="all")
     def move(v: Any, damping: Any, dangling: Any) -> None:
-        home = v.home if personal else 1 / fn.num_vertices()
-        arrived = v.gather(share, monoids.sum, dtype=dtype)
-        rank = fn.cast(damping * (arrived + dangling * home) + (1 - damping) * home, dtype)
+        home = v.home if personal else 1 / weft.num_vertices()
+        arrived = v.gather(share, weft.sum, dtype=dtype)
+        rank = weft.cast(damping * (arrived + dangling * home) + (1 - damping) * home, dtype)
         sink = v.strength <= 0 if weighted else v.out_degree == 0
-        fn.reduce("error", abs(rank - v.rank), monoids.sum)
-        fn.reduce("dangling", fn.where(sink, rank, 0), monoids.sum)
+        weft.reduce("error", abs(rank - v.rank), weft.sum)
+        weft.reduce("dangling", weft.where(sink, rank, 0), weft.sum)
         v.rank = rank
 
     return move
@@ -75,10 +70,11 @@ def refresh(weighted: bool, personal: bool, dtype: Any) -> Any:
         ("in",),
         Fields(lambda i, w: 8, lambda i, w: 16, lambda i, w: 28 + i, own=1),
         degrees=("out",),
+        by_place=True,
     ),
 )
 def pagerank(  # noqa: PLR0913
-    g: Graph,
+    g: weft.Graph,
     damping: float = 0.85,
     tol: float = 1e-6,
     max_iter: int = 100,
@@ -89,43 +85,41 @@ def pagerank(  # noqa: PLR0913
     adaptive: bool = False,
     on_unconverged: str = "raise",
     warm_start: Any = None,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
     """Return the PageRank of every vertex; the ranks add up to 1.
 
     Parameters
     ----------
     g
-        A graph. Parallel edges count each, an undirected edge runs both ways.
+        A graph. Each parallel edge counts; an undirected edge runs both ways.
     damping
         The probability of following an edge rather than jumping home.
     tol
-        Stop when an iteration moves at most this much rank in all (the L1 norm). The ranks then
-        differ from the exact ones by at most ``tol * damping / (1 - damping)`` in all.
+        Stop once an iteration changes the ranks by at most this much in the L1 norm. The ranks then
+        differ from the exact ones by at most ``tol * damping / (1 - damping)`` in that norm.
     max_iter
-        The largest number of iterations.
+        The maximum number of iterations.
     personalization
-        Where jumps go to: a non-negative value for each vertex, or a dictionary from vertices (by
-        their labels if the graph has labels) to values (0 for the others); scaled to add up to 1.
-        By default everywhere alike. An array of shape (n, k) asks for k rankings at once, one per
-        column.
+        The distribution of jumps: a non-negative value for each vertex, or a dictionary from
+        vertices (by their labels if the graph has labels) to values (0 for the others); scaled to
+        add up to 1. Uniform by default. An array of shape (n, k) computes k rankings at once, one
+        per column.
     weighted
-        Whether an edge is followed in proportion to its weight; all alike by default.
+        Whether an edge is followed in proportion to its weight; with equal probability by default.
     dtype
         The dtype of the ranks, float64 or float32.
     adaptive
-        Whether to follow the residual: steps as long as it allows while most vertices move, then
-        pushes from the few that still do. The result is as accurate for the same `tol`, after
-        fewer iterations (a third on road networks, three quarters on large R-MAT graphs);
-        `damping` must be below 1. Pushes count by the arcs they may look at, eight supersteps to an
-        iteration.
+        Whether to follow the residual: steps of optimal length while most vertices change, then
+        pushes from the few that still do. The result is as accurate for the same `tol`, after fewer
+        iterations (a third on road networks, three quarters on large R-MAT graphs); `damping` must
+        be below 1. Pushes count by the arcs they may visit, eight supersteps to an iteration.
     on_unconverged
-        ``"raise"``, or ``"return"`` to take the ranks after `max_iter` iterations as they are.
+        ``"raise"``, or ``"return"`` to accept the ranks after `max_iter` iterations.
     warm_start
-        Ranks to start from, such as those before the graph was changed. That takes fewer
-        iterations after small changes, but not where edges join parts that were apart (isolated
-        vertices above all): rank moves slowly between these. Vertices beyond their number start as
-        all do without them.
+        Ranks to start from, such as those before the graph was changed. This takes fewer iterations
+        after small changes, but not if new edges join separate components, isolated vertices above
+        all: rank moves slowly between these. Additional vertices start with the default.
     config
         How to run it.
 
@@ -169,7 +163,7 @@ def pagerank(  # noqa: PLR0913
         ranks, run = _without_sinks(g, several, personalization, weighted, wanted)
         _check_end(run, on_unconverged, tol)
         return ranks
-    fields: dict[str, Any] = {"rank": full(1 / max(n, 1), dtype)}
+    fields: dict[str, Any] = {"rank": weft.full(1 / max(n, 1), dtype)}
     if personalization is not None:
         fields["home"] = _home(personalization, g)
     strength = g.topology.out_degree
@@ -183,7 +177,10 @@ def pagerank(  # noqa: PLR0913
         fields["rank"] = start.astype(dtype)
         sinks = float(start[strength <= 0].sum())
     state = g.state(
-        **fields, damping=scalar(damping, float), dangling=scalar(sinks), error=scalar(np.inf)
+        **fields,
+        damping=weft.scalar(damping, float),
+        dangling=weft.scalar(sinks),
+        error=weft.scalar(np.inf),
     )
     step = refresh(weighted, personalization is not None, dtype)
     run = g.iterate(step, state, until=_within(tol), max_iter=max_iter, config=config)
@@ -198,9 +195,9 @@ def _within(tol: float) -> Any:
 
 
 def _without_sinks(
-    g: Graph, several: bool, personalization: Any, weighted: bool, wanted: Ranking
-) -> tuple[Array, Run]:
-    """Rank by the linear system alone, in which vertices without out-edges send nothing."""
+    g: weft.Graph, several: bool, personalization: Any, weighted: bool, wanted: Ranking
+) -> tuple[Array, weft.Run]:
+    """Rank by the linear system in which vertices without out-edges send nothing."""
     if wanted.damping == 1:
         raise ConfigError("damping=1 never jumps home. Expected less with these options.")
     home = None
@@ -212,7 +209,7 @@ def _without_sinks(
     return adaptive_ranks(g, home, strength, wanted)
 
 
-def _check_end(run: Run, on_unconverged: str, tol: float) -> None:
+def _check_end(run: weft.Run, on_unconverged: str, tol: float) -> None:
     error: Any = run.scalars.get("error", run.scalars.get("moved"))
     if run.steps and not np.isfinite(error):
         raise ConvergenceError(
@@ -239,8 +236,8 @@ def _check_options(damping: float, tol: float, dtype: Any, on_unconverged: str) 
     return np.dtype(dtype)
 
 
-def _start(warm_start: Any, g: Graph) -> Array:
-    """Return earlier ranks as a distribution over the vertices, perhaps more than there were."""
+def _start(warm_start: Any, g: weft.Graph) -> Array:
+    """Return earlier ranks as a distribution over the vertices, including new ones."""
     n, xp = g.num_vertices, g.topology.xp
     given = as_array(warm_start)
     if given.ndim != 1 or given.size > n or given.dtype.kind != "f":
@@ -259,7 +256,7 @@ def _start(warm_start: Any, g: Graph) -> Array:
     return rank / total if n else rank
 
 
-def _home(personalization: Any, g: Graph) -> Array:
+def _home(personalization: Any, g: weft.Graph) -> Array:
     """Return a personalisation as a distribution over the vertices."""
     n = g.num_vertices
     if isinstance(personalization, Mapping):

@@ -1,4 +1,4 @@
-"""Paths out of the parents that a search returns."""
+"""Paths from the parents that a search returns."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.arrays.device import to_host
 from weft.errors import GraphError, shortened
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
 
-def path(result: Any, target: Any, g: Graph | None = None) -> Array:
+def path(result: Any, target: Any, g: weft.Graph | None = None) -> Array:
     """Return the path to a vertex that a search found, by following parents to their root.
 
     Parameters
     ----------
     result
-        What `weft.bfs`, `weft.sssp` or another search returned: anything with a field ``parent``.
+        The result of `weft.bfs`, `weft.sssp` or another search: anything with a field ``parent``.
     target
         The vertex to reach: a number or, with `g`, a label.
     g
@@ -70,7 +70,7 @@ def _parents(result: Any) -> Array:
     return parent
 
 
-def _target(target: Any, n: int, g: Graph | None) -> int:
+def _target(target: Any, n: int, g: weft.Graph | None) -> int:
     if g is not None:
         target = g.vertex_of(target)
         if g.num_vertices != n:

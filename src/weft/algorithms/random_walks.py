@@ -1,4 +1,4 @@
-"""Random walks: uniform, weighted, and those of node2vec.
+"""Random walks: uniform, weighted, and node2vec's.
 
 Method: all walks take a step together. A uniform step takes a random out-edge. A weighted one looks
 up a random number in the prefix sums of the weights, O(log d). The walks of node2vec propose such a
@@ -6,7 +6,7 @@ step from t over v to x and accept it with a probability in proportion to
 
     1/p if x = t,    1 if there is an edge t -> x,    1/q otherwise,
 
-until one is accepted. The random bits depend on the seed, the number of the walk and the step only.
+until one is accepted. The random bits depend only on the seed, the number of the walk and the step.
 
 A. Grover, J. Leskovec: node2vec: scalable feature learning for networks (KDD 2016).
 K. Yang et al.: KnightKing: a fast distributed graph random walk engine (SOSP 2019).
@@ -19,25 +19,19 @@ from typing import Any, Final
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.carrier import carrier
 from weft.algorithms.support.sources import check_each
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_integer, real_of
 from weft.arrays.device import move
-from weft.config import Config
-from weft.engine.state import full, scalar
 from weft.errors import ConfigError, shortened
-from weft.graph import Graph
 from weft.ir.ops import INT64, UINT64
-from weft.ir.trace import functions as fn
-from weft.ir.trace.edge_at import edge_at
-from weft.ir.types import vertex_id
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
-TRIES: Final = 1 << 20  # proposals of one step, at most
+TRIES: Final = 1 << 20  # maximum number of proposals per step
 NEEDS = Needs(
     ("out",), Fields(lambda i, w: 2 * i + 8, own=16), frontier=False, weighted=True,
     degrees=("out",),
@@ -46,52 +40,52 @@ NEEDS = Needs(
 
 def _uniform(key: Any, place: Any, counter: Any) -> Any:
     """Return a random out-neighbour."""
-    count = fn.cast(fn.degree(place), UINT64)
-    return fn.neighbor(place, fn.cast(fn.random_bits(key, counter) % count, INT64))
+    count = weft.cast(weft.degree(place), UINT64)
+    return weft.neighbor(place, weft.cast(weft.random_bits(key, counter) % count, INT64))
 
 
 def _by_weight(key: Any, place: Any, counter: Any) -> Any:
     """Return an out-neighbour in proportion to the weight of the edge; -1 if all are 0."""
 
     def upto(i: Any) -> Any:
-        return edge_at(fn.neighbor_edge(place, i)).upto
+        return weft.edge_at(weft.neighbor_edge(place, i)).upto
 
-    last = fn.cast(fn.degree(place), INT64) - 1
-    end, begin = upto(last), edge_at(fn.neighbor_edge(place, 0)).before
-    drawn = begin + fn.random(key, counter) * (end - begin)
-    drawn = fn.where(drawn < end, drawn, begin)
+    last = weft.cast(weft.degree(place), INT64) - 1
+    end, begin = upto(last), weft.edge_at(weft.neighbor_edge(place, 0)).before
+    drawn = begin + weft.random(key, counter) * (end - begin)
+    drawn = weft.where(drawn < end, drawn, begin)
 
     def halve(low: Any, high: Any) -> Any:
         middle = (low + high) >> 1
         beyond = upto(middle) > drawn
-        return fn.where(beyond, low, middle + 1), fn.where(beyond, middle, high)
+        return weft.where(beyond, low, middle + 1), weft.where(beyond, middle, high)
 
-    low, _ = fn.while_loop(
-        lambda low, high: low < high, halve, fn.cast(0, INT64), fn.cast(last, INT64)
+    low, _ = weft.while_loop(
+        lambda low, high: low < high, halve, weft.cast(0, INT64), weft.cast(last, INT64)
     )
-    return fn.where(end > begin, fn.neighbor(place, low), -1)
+    return weft.where(end > begin, weft.neighbor(place, low), -1)
 
 
 def _biased(draw: Any, key: Any, place: Any, back: Any, base: Any, inverse: Any) -> Any:
     """Propose steps until one is accepted."""
     inverse_p, inverse_q = inverse
-    most = fn.maximum(fn.maximum(inverse_p, inverse_q), 1.0)
+    most = weft.maximum(weft.maximum(inverse_p, inverse_q), 1.0)
 
     def propose(step: Any, tries: Any, accepted: Any) -> Any:
         counter = base + 2 * tries
-        step = fn.cast(draw(key, place, counter), INT64)
-        bias = fn.where(
+        step = weft.cast(draw(key, place, counter), INT64)
+        bias = weft.where(
             step == back,
             inverse_p,
-            fn.where(fn.has_edge(back, fn.maximum(step, 0)), 1.0, inverse_q),
+            weft.where(weft.has_edge(back, weft.maximum(step, 0)), 1.0, inverse_q),
         )
-        accepted = (step < 0) | (fn.random(key, counter + 1) * most < bias)
+        accepted = (step < 0) | (weft.random(key, counter + 1) * most < bias)
         return step, tries + 1, accepted
 
-    found, _, _ = fn.while_loop(
+    found, _, _ = weft.while_loop(
         lambda step, tries, accepted: ~accepted,
         propose,
-        fn.cast(0, INT64), fn.cast(0, INT64), fn.cast(False, np.bool_), bound=TRIES,
+        weft.cast(0, INT64), weft.cast(0, INT64), weft.cast(False, np.bool_), bound=TRIES,
     )  # fmt: skip
     return found
 
@@ -102,35 +96,35 @@ def stepping(weighted: bool, biased: bool) -> Any:
     draw = _by_weight if weighted else _uniform
 
     def advance(v: Any, seed: Any, turn: Any, inverse: Any) -> None:
-        place, back = fn.cast(v.place, INT64), fn.cast(v.back, INT64)
-        key = fn.random_bits(seed, v.id)
+        place, back = weft.cast(v.place, INT64), weft.cast(v.back, INT64)
+        key = weft.random_bits(seed, v.id)
         base = turn * (2 * TRIES)
-        moves = (place >= 0) & (fn.degree(fn.maximum(place, 0)) > 0)
+        moves = (place >= 0) & (weft.degree(weft.maximum(place, 0)) > 0)
 
         def step(_: Any, last: Any) -> Any:
-            return fn.cast(draw(key, place, base), INT64)
+            return weft.cast(draw(key, place, base), INT64)
 
         def second(_: Any, last: Any) -> Any:
             return _biased(draw, key, place, back, base, inverse)
 
-        gone = fn.cast(-1, INT64)
+        gone = weft.cast(-1, INT64)
         if biased:
-            first = fn.for_range(0, fn.where(moves & (back < 0), 1, 0), step, gone)
-            found = fn.for_range(0, fn.where(moves & (back >= 0), 1, 0), second, first)
+            first = weft.for_range(0, weft.where(moves & (back < 0), 1, 0), step, gone)
+            found = weft.for_range(0, weft.where(moves & (back >= 0), 1, 0), second, first)
         else:
-            found = fn.for_range(0, fn.where(moves, 1, 0), step, gone)
-        v.back = fn.cast(place, vertex_id)
-        v.place = fn.cast(found, vertex_id)
+            found = weft.for_range(0, weft.where(moves, 1, 0), step, gone)
+        v.back = weft.cast(place, weft.vertex_id)
+        v.place = weft.cast(found, weft.vertex_id)
 
     if biased:
 
-        @vertex
+        @weft.vertex
         def walk_on(v: Any, seed: Any, turn: Any, inverse_p: Any, inverse_q: Any) -> None:
             advance(v, seed, turn, (inverse_p, inverse_q))
 
         return walk_on
 
-    @vertex
+    @weft.vertex
     def walk(v: Any, seed: Any, turn: Any) -> None:
         advance(v, seed, turn, None)
 
@@ -148,23 +142,23 @@ def stepping(weighted: bool, biased: bool) -> Any:
     needs=NEEDS,
 )
 def random_walks(
-    g: Graph,
+    g: weft.Graph,
     sources: Any = None,
     length: int = 80,
     *,
     weighted: bool = False,
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
     """Return random walks.
 
     Parameters
     ----------
     g
-        A graph; in a directed one walks follow the edges. A parallel edge is one more chance.
+        A graph; in a directed one, walks follow the edges. Each parallel edge counts.
     sources
-        Where the walks begin, by labels if the graph has labels, one entry for each walk; by
-        default one walk from every vertex.
+        The first vertex of each walk, by label if the graph has labels; by default one walk from
+        every vertex.
     length
         The number of steps.
     weighted
@@ -177,7 +171,7 @@ def random_walks(
     Returns
     -------
     ndarray
-        A row for each walk with the ``length + 1`` vertices on it; -1 behind a vertex that has no
+        A row for each walk with the ``length + 1`` vertices on it; -1 after a vertex that has no
         edge to follow.
 
     Raises
@@ -203,7 +197,7 @@ def random_walks(
     needs=NEEDS,
 )
 def node2vec_walks(  # noqa: PLR0913
-    g: Graph,
+    g: weft.Graph,
     sources: Any = None,
     length: int = 80,
     p: float = 1.0,
@@ -211,7 +205,7 @@ def node2vec_walks(  # noqa: PLR0913
     *,
     weighted: bool = False,
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
     """Return the random walks of node2vec, whose steps depend on the vertex before.
 
@@ -220,14 +214,14 @@ def node2vec_walks(  # noqa: PLR0913
     g
         A graph; in a directed one walks follow the edges.
     sources
-        Where the walks begin, by labels if the graph has labels, one entry for each walk; by
-        default one walk from every vertex.
+        The first vertex of each walk, by label if the graph has labels; by default one walk from
+        every vertex.
     length
         The number of steps.
     p
-        How unlikely it is to go back to the vertex before.
+        The larger, the less likely a step back to the previous vertex.
     q
-        How unlikely it is to go to a vertex that the vertex before has no edge to.
+        The larger, the less likely a step to a vertex that the previous one has no edge to.
     weighted
         Whether an edge is taken in proportion to its weight as well.
     seed
@@ -238,7 +232,7 @@ def node2vec_walks(  # noqa: PLR0913
     Returns
     -------
     ndarray
-        A row for each walk with the ``length + 1`` vertices on it; -1 behind a vertex that has no
+        A row for each walk with the ``length + 1`` vertices on it; -1 after a vertex that has no
         edge to follow.
 
     Raises
@@ -262,10 +256,10 @@ def node2vec_walks(  # noqa: PLR0913
 
 
 def _walked(
-    g: Graph, sources: Any, length: int, weighted: bool, seed: int,
-    inverse: tuple[float, float] | None, config: Config | None,
+    g: weft.Graph, sources: Any, length: int, weighted: bool, seed: int,
+    inverse: tuple[float, float] | None, config: weft.Config | None,
 ) -> Array:  # fmt: skip
-    """Take all steps of all walks."""
+    """Run all steps of all walks."""
     weighted = check_weights(g, weighted, "random walks")
     steps = check_integer("length", length, 0)
     begin = np.arange(g.num_vertices) if sources is None else check_each(g, sources)
@@ -273,11 +267,15 @@ def _walked(
     held = carrier(g, count)
     if weighted:
         held = _with_sums(g, held)
-    nowhere, bias = full(-1, vertex_id), inverse or (1.0, 1.0)
+    nowhere, bias = weft.full(-1, weft.vertex_id), inverse or (1.0, 1.0)
     state = held.state(
-        place=nowhere, back=nowhere, seed=scalar(check_integer("seed", seed, 0)), turn=scalar(0),
-        inverse_p=scalar(bias[0], float), inverse_q=scalar(bias[1], float),
-    )  # fmt: skip
+        place=nowhere,
+        back=nowhere,
+        seed=weft.scalar(check_integer("seed", seed, 0)),
+        turn=weft.scalar(0),
+        inverse_p=weft.scalar(bias[0], float),
+        inverse_q=weft.scalar(bias[1], float),
+    )
     state.place[:count] = move(begin, device)
     walks = xp.empty((steps + 1, count), g.topology.index_dtype)
     walks[0] = state.place[:count]
@@ -290,10 +288,10 @@ def _walked(
     return walks.T
 
 
-def _with_sums(g: Graph, held: Graph) -> Graph:
-    """Return a carrier with the sums of the weights up to every edge, and before it."""
+def _with_sums(g: weft.Graph, held: weft.Graph) -> weft.Graph:
+    """Return a carrier with the prefix sums of the weights, including and excluding each edge."""
     weight = g.topology.slot_values(g.edge.storage("weight"), "out").astype(np.float64)
     upto = g.topology.xp.cumsum(weight)
     before = g.topology.xp.zeros_like(upto)
     before[1:] = upto[:-1]
-    return Graph(held.topology, edge={"upto": upto, "before": before})
+    return weft.Graph(held.topology, edge={"upto": upto, "before": before})

@@ -1,8 +1,7 @@
 """The registry of built-in algorithms, filled by each algorithm's own file.
 
-A module of this folder declares its function, or a few that belong together, with `algorithm`. The
-names of `weft`, the table of the documentation, `weft.estimate_memory` and the command line come
-from here.
+Each module of this folder declares its function, or a few related ones, with `algorithm`. The names
+of `weft`, the documentation's table, `weft.estimate_memory` and the command line derive from it.
 """
 
 from __future__ import annotations
@@ -31,28 +30,30 @@ class Fields:
     state: Callable[[int, int], int] = lambda i, w: 0
     cpu_buffers: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a CPU
     gpu_buffers: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a GPU
-    own: int = 0  # arrays that it computes beside its programs
+    own: int = 0  # arrays that it computes outside programs
     per_edge: int = 0  # the same, bytes per edge
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What an algorithm asks of memory.
+    """The memory needs of an algorithm.
 
     Attributes
     ----------
     directions
-        Directions of the arcs that it may look at.
+        The directions of arcs that it may visit.
     fields
         Bytes per vertex.
     frontier
-        Whether it keeps a frontier.
+        Whether it uses a frontier.
     weighted, simple, oriented
         Whether it reads weights; runs on a simple copy, or on an oriented one.
     degrees
         Directions whose degrees it reads.
     trail, ordered, keys
         Whether it keeps a trail of frontiers, runs in an order, or sorts labels of neighbours.
+    by_place
+        Whether a GPU may read what it gathers by place (`weft.topology.hub_places`).
     """
 
     directions: tuple[Direction, ...] = ()
@@ -65,6 +66,7 @@ class Needs:
     trail: bool = False
     ordered: bool = False
     keys: bool = False
+    by_place: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,24 +76,24 @@ class Algorithm:
     Attributes
     ----------
     name, function
-        What it is called, and the function itself.
+        Its name, and the function itself.
     group
         One of `GROUPS`.
     summary
-        What it computes, in a few words.
+        A short description of its result.
     weights
         How weights are used: "ignored", "used" or "optional".
     directed
-        What the directions of edges mean to it: "followed" or "ignored".
+        How edge directions are used: "followed" or "ignored".
     column
-        The name of its column where its result is one array.
+        The name of its column if the result is one array.
     per
-        What its arrays have one value for: "vertex", or "result" if they have another length, or
-        are no arrays.
+        The items of its arrays: "vertex", or "result" if they have another length or are not
+        arrays.
     reference
         The publication of the method.
     needs
-        What it asks of memory.
+        Its memory needs.
     """
 
     name: str

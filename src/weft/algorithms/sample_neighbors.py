@@ -1,7 +1,7 @@
 """Samples of neighbours for training graph neural networks.
 
 Method: from the seeds, every vertex draws some of its neighbours, these draw some of theirs, and so
-on. Without replacement, k of d neighbours are drawn by Floyd's method, O(k²) whatever d is; by
+on. Without replacement, k of d neighbours are drawn by Floyd's method, O(k²) for any d; by
 weight, those with the k smallest of -log(x) / w, where x is random in (0, 1] (Efraimidis and
 Spirakis), O(d log d). With replacement, each draw looks up a random number in the sums of the
 weights. Draws depend on the seed, the hop and the vertex alone.
@@ -18,15 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.drawing import Draw, drawn_arcs
 from weft.algorithms.support.sources import check_each
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_integer
 from weft.arrays.device import move
-from weft.config import Config
 from weft.errors import ConfigError, shortened, unknown
-from weft.graph import Graph
 from weft.topology.topology import Direction
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +35,7 @@ DIRECTIONS = ("in", "out")
 
 
 class NeighborSample(NamedTuple):
-    """A sampled subgraph, as PyTorch Geometric has it.
+    """A sampled subgraph in the layout of PyTorch Geometric.
 
     Attributes
     ----------
@@ -47,7 +46,7 @@ class NeighborSample(NamedTuple):
     edge
         The numbers of these edges in `Graph.to_edges`.
     num_nodes, num_edges
-        How many vertices are new in every hop, the seeds first, and how many edges were drawn.
+        The number of new vertices in every hop, the seeds first, and of drawn edges.
     """
 
     node: Array
@@ -59,14 +58,14 @@ class NeighborSample(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One layer of a sample, as DGL has it.
+    """One layer of a sample in the layout of DGL.
 
     Attributes
     ----------
     source
-        The vertices that messages come from; the first `num_targets` are those that they go to.
+        The vertices that send messages; the first `num_targets` also receive them.
     num_targets
-        How many vertices messages go to.
+        The number of vertices that receive messages.
     row, col
         The ends of the sampled edges as positions in `source`: messages run from row to col.
     edge
@@ -89,7 +88,7 @@ class Block(NamedTuple):
     needs=Needs(("in",), Fields(own=16), frontier=False, weighted=True),
 )
 def sample_neighbors(  # noqa: PLR0913
-    g: Graph,
+    g: weft.Graph,
     seeds: Any,
     fanouts: Sequence[int],
     *,
@@ -98,36 +97,36 @@ def sample_neighbors(  # noqa: PLR0913
     direction: Direction = "in",
     layout: str = "pyg",
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> NeighborSample | list[Block]:
     """Return a sample of the neighbours around some vertices, hop after hop.
 
     Parameters
     ----------
     g
-        A graph; parallel edges are drawn each for itself.
+        A graph; parallel edges are drawn separately.
     seeds
         The vertices to start from, by labels if the graph has labels; repeated ones count once.
     fanouts
-        How many neighbours a vertex draws, for each hop, the one next to the seeds first; -1 takes
+        The number of neighbours that a vertex draws in each hop, starting at the seeds; -1 takes
         all of them.
     replace
         Whether an edge may be drawn more than once; a vertex with neighbours then draws exactly as
         many as its fanout.
     weighted
         Whether edges are drawn in proportion to their weights, which must be finite and not
-        negative; those of weight 0 never are.
+        negative; edges of weight 0 never are.
     direction
         "in" draws edges that lead to the vertex, along which messages run to it; "out" draws those
         that leave it, and messages run against them.
     layout
         "pyg": one subgraph, in which the vertices that are new in a hop draw in the next one.
-        "dgl": a block for each hop, the one that is computed first in front, in which all
-        vertices so far draw again.
+        "dgl": a block for each hop, in the order of computation, in which all vertices so far draw
+        again.
     seed
         Chooses the sample.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
@@ -137,7 +136,7 @@ def sample_neighbors(  # noqa: PLR0913
     Raises
     ------
     ConfigError
-        If a fanout is no such number, or the layout or the direction is not known.
+        If a fanout is invalid, or the layout or the direction is not known.
     GraphError
         If a seed does not exist, or weights are negative or not finite.
 
@@ -180,7 +179,7 @@ def _check_fanouts(fanouts: Any) -> list[int]:
 
 
 def _subgraph(
-    g: Graph, start: Array, counts: list[int], draw: Draw, direction: Direction
+    g: weft.Graph, start: Array, counts: list[int], draw: Draw, direction: Direction
 ) -> NeighborSample:
     """Draw for the vertices that are new in each hop."""
     xp = g.topology.xp
@@ -213,7 +212,7 @@ def _joined(
 
 
 def _blocks(
-    g: Graph, start: Array, counts: list[int], draw: Draw, direction: Direction
+    g: weft.Graph, start: Array, counts: list[int], draw: Draw, direction: Direction
 ) -> list[Block]:
     """Draw for all vertices so far in each hop."""
     xp, blocks, targets = g.topology.xp, [], start
@@ -226,7 +225,7 @@ def _blocks(
 
 
 def _placed(xp: Any, node: Array, other: Array) -> tuple[Array, Array]:
-    """Return where vertices stand in a list, and the list with those that are new behind it."""
+    """Return the positions of vertices in a list, and the list with new vertices appended."""
     names, first, number = xp.unique(other, return_index=True, return_inverse=True)
     order = xp.argsort(node)
     place = xp.minimum(xp.searchsorted(node[order], names), max(int(node.size) - 1, 0))

@@ -1,4 +1,4 @@
-"""Matching of two graphs of which some pairs of vertices are known.
+"""Matching of the vertices of two graphs, given some known pairs.
 
 Method: FAQ. Among the permutations P of the free vertices, the one with the most edges in common,
 trace(Aᵀ P B Pᵀ), is sought over doubly stochastic matrices instead, by Frank and Wolfe's method:
@@ -6,7 +6,7 @@ from the matrix of equal entries, the gradient
 
     A P Bᵀ + Aᵀ P B,    with the seeds as fixed entries of P,
 
-is maximised by a linear assignment, and the step to it has the length that is best on the way. The
+is maximised by a linear assignment, followed by the best step towards its solution. The
 last matrix is rounded by one more assignment. SciPy solves the assignments, on the host. O(n³) per
 iteration for n free vertices, and O(n²) memory: for graphs of some thousand vertices.
 
@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_steps, check_tolerance
 from weft.arrays.device import as_array, move, to_host
-from weft.config import Config
 from weft.errors import GraphError, shortened
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -40,21 +39,22 @@ Array = np.ndarray[Any, Any]
     needs=Needs((), Fields(own=200), frontier=False, weighted=True),
 )
 def seeded_graph_matching(
-    g: Graph,
-    other: Graph,
+    g: weft.Graph,
+    other: weft.Graph,
     seeds: Any = (),
     *,
     weighted: bool = False,
     tol: float = 1e-3,
     max_iter: int = 30,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
-    """Return a matching of the vertices of two graphs that keeps as many edges as it can find.
+    """Return a matching of the vertices of two graphs that preserves many edges.
 
     Parameters
     ----------
     g, other
-        Two graphs with equally many vertices, some thousand at most; both directed or neither.
+        Two graphs with equally many vertices, at most some thousand; both directed or both
+        undirected.
     seeds
         Pairs of vertices that correspond, one of each graph in every row, by number.
     weighted
@@ -64,18 +64,18 @@ def seeded_graph_matching(
     max_iter
         The most iterations.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
     ndarray
-        For each vertex of g, the vertex of the other graph. It is the best that the iteration
-        finds, not always the best there is.
+        For each vertex of g, the vertex of the other graph. The iteration need not find the best
+        matching.
 
     Raises
     ------
     GraphError
-        If the graphs do not fit each other, seeds repeat or do not exist, or weights are negative
+        If the graphs differ in size or kind, seeds repeat or do not exist, or weights are negative
         or not finite.
 
     Examples
@@ -87,7 +87,7 @@ def seeded_graph_matching(
     [4, 3, 2, 1, 0]
     """
     n = g.num_vertices
-    if not isinstance(other, Graph) or other.num_vertices != n or other.directed != g.directed:
+    if not isinstance(other, weft.Graph) or other.num_vertices != n or other.directed != g.directed:
         raise GraphError(
             f"other={shortened(other)} does not fit. Expected a graph of {n} vertices that is "
             f"{'directed' if g.directed else 'undirected'}, as g is."
@@ -124,7 +124,7 @@ def _checked_seeds(seeds: Any, n: int) -> Array:
     return pairs.astype(np.int64)
 
 
-def _dense(g: Graph, weighted: bool) -> Array:
+def _dense(g: weft.Graph, weighted: bool) -> Array:
     """Return the matrix of weights, those of parallel edges added up."""
     src, dst = (to_host(ends) for ends in g.topology.edge_endpoints())
     weight = np.ones(src.size)
@@ -144,7 +144,7 @@ def _matched(a: Array, b: Array, seeds: int, tol: float, most: int) -> Array:
 
     free = slice(seeds, None)
     fixed = slice(None, seeds)
-    # What the edges between seeds and free vertices add to the gradient, whatever P is.
+    # The contribution of edges between seeds and free vertices to the gradient is independent of P.
     constant = a[free, fixed] @ b[free, fixed].T + a[fixed, free].T @ b[fixed, free]
     a, b = a[free, free], b[free, free]
     n = len(a)

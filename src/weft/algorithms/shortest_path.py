@@ -1,7 +1,7 @@
-"""One shortest path between two vertices, with or without an estimate of what is left.
+"""One shortest path between two vertices, with or without an estimate of the remaining distance.
 
 Method: two searches meet. One follows the edges from the source, the other runs against them from
-the target, and the one with the smaller frontier goes on. Without weights they stop at the first
+the target, and the one with the smaller frontier advances. Without weights they stop at the first
 level on which they meet; with weights, when no vertex in either frontier can lie on a shorter path:
 
     least distance in front of the source's + least in front of the target's search >= best.
@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.bfs import NO_LEVEL, NO_PARENT, discover
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.sssp import sssp
@@ -29,17 +30,11 @@ from weft.algorithms.support.sources import check_source
 from weft.arrays.device import as_array, move, to_host
 from weft.arrays.distinct import distinct
 from weft.arrays.reduce import any_true
-from weft.config import Config
-from weft.engine.state import State, full
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import edge
 
 Array = np.ndarray[Any, Any]
 
-BATCH: Final = 8  # supersteps of a weighted search between two looks
+BATCH: Final = 8  # supersteps of a weighted search between checks
 NEEDS = Needs(
     BOTH, Fields(lambda i, w: 2 * (8 + i), lambda i, w: 16, lambda i, w: 8 + 2 * i + 12, own=24),
     weighted=True,
@@ -47,38 +42,40 @@ NEEDS = Needs(
 
 
 class Path(NamedTuple):
-    """The vertices of a path, and its length; none and inf where there is no path."""
+    """The vertices of a path, and its length; empty and inf if there is no path."""
 
     vertex: Array
     length: float
 
 
-@edge(into=("dist", "parent"), reduce=monoids.argmin, priority=lambda v: v.dist)
+@weft.edge(into=("dist", "parent"), reduce=weft.argmin, priority=lambda v: v.dist)
 def relax(u: Any, v: Any, e: Any) -> Any:
-    """Reach v over u if that is shorter."""
-    return u.dist + fn.cast(e.weight, np.float64), u.id
+    """Reach v through u if that is shorter."""
+    return u.dist + weft.cast(e.weight, np.float64), u.id
 
 
-@edge(into=("dist", "parent"), reduce=monoids.argmin)
+@weft.edge(into=("dist", "parent"), reduce=weft.argmin)
 def relax_now(u: Any, v: Any, e: Any) -> Any:
-    """Reach v over u if that is shorter, whatever the distance of u."""
-    return u.dist + fn.cast(e.weight, np.float64), u.id
+    """Reach v through u if that is shorter, for any distance of u."""
+    return u.dist + weft.cast(e.weight, np.float64), u.id
 
 
 class _Side:
     """One of the two searches."""
 
-    def __init__(self, g: Graph, source: int, weighted: bool, config: Config | None) -> None:
+    def __init__(
+        self, g: weft.Graph, source: int, weighted: bool, config: weft.Config | None
+    ) -> None:
         self.g, self.config, self.weighted = g, config, weighted
         parent = NO_PARENT.but(source, source)
         if weighted:
-            self.state = g.state(dist=full(np.inf).but(source, 0.0), parent=parent)
+            self.state = g.state(dist=weft.full(np.inf).but(source, 0.0), parent=parent)
         else:
             self.state = g.state(level=NO_LEVEL.but(source, 0), parent=parent)
         self.frontier: Any = g.frontier([source])
 
     def advance(self) -> None:
-        """Go on for a level, or for some supersteps of a weighted search."""
+        """Advance by a level, or by some supersteps of a weighted search."""
         if self.weighted:
             run = self.g.iterate(
                 relax, self.state, self.frontier, max_iter=BATCH, config=self.config
@@ -94,7 +91,7 @@ class _Side:
         return float(self.state.dist[self.frontier.members].min())
 
     def walk(self, v: int) -> list[int]:
-        """Return the vertices from v back to where the search began."""
+        """Return the vertices from v back to the start of the search."""
         parent, path = to_host(self.state.parent), [v]
         while parent[path[-1]] != path[-1]:
             path.append(int(parent[path[-1]]))
@@ -110,12 +107,12 @@ class _Side:
     needs=NEEDS,
 )
 def shortest_path(
-    g: Graph,
+    g: weft.Graph,
     source: Hashable,
     target: Hashable,
     *,
     weighted: bool = True,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Path:
     """Return a shortest path from one vertex to another.
 
@@ -126,7 +123,7 @@ def shortest_path(
     source, target
         The ends of the path, by their labels if the graph has labels.
     weighted
-        Whether weights are lengths; otherwise, and without weights, every edge counts 1.
+        Whether weights are lengths; otherwise, and in unweighted graphs, every edge has length 1.
     config
         How to run it.
 
@@ -151,13 +148,15 @@ def shortest_path(
     first, last = check_source(g, source), check_source(g, target, "target")
     if weighted and g.weighted and g.num_edges:
         low, _ = g.edge.extent("weight")
-        if not low >= 0:  # sssp handles negative weights, and refuses NaN
+        if not low >= 0:  # sssp handles negative weights, and rejects NaN
             return _path_in_tree(g, first, last, config)
         return _meeting(g, first, last, True, config)
     return _meeting(g, first, last, False, config)
 
 
-def _meeting(g: Graph, source: int, target: int, weighted: bool, config: Config | None) -> Path:
+def _meeting(
+    g: weft.Graph, source: int, target: int, weighted: bool, config: weft.Config | None
+) -> Path:
     """Search from both ends until the best path is known."""
     ahead = _Side(g, source, weighted, config)
     back = _Side(g.reverse() if g.directed else g, target, weighted, config)
@@ -188,7 +187,7 @@ def _best(ahead: _Side, back: _Side) -> tuple[int | None, float]:
     return (found, length) if length < np.inf else (None, length)
 
 
-def _path_in_tree(g: Graph, source: int, target: int, config: Config | None) -> Path:
+def _path_in_tree(g: weft.Graph, source: int, target: int, config: weft.Config | None) -> Path:
     """Return the path in the tree of all shortest paths."""
     start = source if g.labels is None else g.label_of(source)
     dist, parent = map(to_host, sssp(g, start, config=config))
@@ -212,18 +211,23 @@ def _path_in_tree(g: Graph, source: int, target: int, config: Config | None) -> 
     needs=NEEDS,
 )
 def astar(
-    g: Graph, source: Hashable, target: Hashable, estimate: Any, *, config: Config | None = None
+    g: weft.Graph,
+    source: Hashable,
+    target: Hashable,
+    estimate: Any,
+    *,
+    config: weft.Config | None = None,
 ) -> Path:
     """Return a shortest path, given an estimate of the distance from each vertex to the target.
 
     Parameters
     ----------
     g
-        A graph with weights from 0 on; without weights every edge counts 1.
+        A graph with weights of at least 0; 1 each without weights.
     source, target
         The ends of the path, by their labels if the graph has labels.
     estimate
-        One number per vertex, at most its distance to the target: the straight line, for example.
+        A lower bound of each vertex's distance to the target, such as the straight-line distance.
     config
         How to run it.
 
@@ -253,7 +257,7 @@ def astar(
         )
     if g.weighted and g.num_edges and not g.edge.extent("weight")[0] >= 0:
         raise GraphError("some weights are negative or NaN. Expected weights from 0 on for A*.")
-    state = g.state(dist=full(np.inf).but(first, 0.0), parent=NO_PARENT.but(first, first))
+    state = g.state(dist=weft.full(np.inf).but(first, 0.0), parent=NO_PARENT.but(first, first))
     _search_towards(g, state, first, last, guess.astype(np.float64), config)
     length = float(state.dist[last])
     if length == np.inf:
@@ -265,7 +269,12 @@ def astar(
 
 
 def _search_towards(
-    g: Graph, state: State, source: int, target: int, estimate: Array, config: Config | None
+    g: weft.Graph,
+    state: weft.State,
+    source: int,
+    target: int,
+    estimate: Array,
+    config: weft.Config | None,
 ) -> None:
     """Relax the edges of vertices whose distance + estimate is small, until the target is final."""
     xp = g.topology.xp

@@ -1,8 +1,8 @@
 """All pairs of similar vertices, and one-mode projections of bipartite graphs.
 
 Method: the vertices two edges away from a are gathered by key, each with the sum over the common
-neighbours that lead there: pairs without common neighbours are never looked at. The measures are
-those of `similarity`. O(Σ d(w)²) work over all w at most, which is much for hubs.
+neighbours in between: pairs without common neighbours are never visited. The measures are those of
+`similarity`. At most O(Σ d(w)²) work over all w, which is large for hubs.
 
 D. Liben-Nowell, J. Kleinberg: The link-prediction problem for social networks (JASIST 58, 2007).
 T. Zhou et al.: Bipartite network projection and personal recommendation (Physical Review E 76,
@@ -16,19 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.sources import check_each
 from weft.arrays.checks import check_integer, real_of
 from weft.arrays.device import move
-from weft.config import Config
-from weft.engine.state import scalar
 from weft.errors import ConfigError, GraphError, shortened, unknown
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.emits import emit
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -52,30 +46,32 @@ def telling(measure: str) -> Any:
     """Return the vertex function that emits the pairs of v and larger vertices."""
 
     def part(u: Any, e: Any, w: Any, f: Any) -> Any:
-        degree = fn.cast(u.out_degree, np.float64)
+        degree = weft.cast(u.out_degree, np.float64)
         if measure == "adamic_adar":
-            return 1 / fn.log(fn.maximum(degree, 2.0))  # a common neighbour has two neighbours
+            return 1 / weft.log(weft.maximum(degree, 2.0))  # a common neighbour has two or more
         if measure == "resource_allocation":
             return 1 / degree
         if measure == "newman":
-            return 1 / fn.maximum(degree - 1, 1.0)
-        return fn.cast(1, np.float64)
+            return 1 / weft.maximum(degree - 1, 1.0)
+        return weft.cast(1, np.float64)
 
-    @vertex
+    @weft.vertex
     def tell(v: Any, threshold: Any) -> None:
-        shared = v.gather_by(lambda u, e, w, f: w.id, part, monoids.sum, direction="out")
+        shared = v.gather_by(lambda u, e, w, f: w.id, part, weft.sum, direction="out")
 
         def judge(other: Any, total: Any) -> None:
-            a = fn.cast(v.out_degree, np.float64)
-            b = fn.cast(fn.degree(other), np.float64)
+            a = weft.cast(v.out_degree, np.float64)
+            b = weft.cast(weft.degree(other), np.float64)
             score = total
             if measure == "jaccard":
                 score = total / (a + b - total)
             elif measure == "overlap":
-                score = total / fn.minimum(a, b)
+                score = total / weft.minimum(a, b)
             elif measure == "cosine":
-                score = total / fn.sqrt(a * b)
-            emit(v.id, fn.cast(other, np.int64), score, when=(other > v.id) & (score >= threshold))
+                score = total / weft.sqrt(a * b)
+            weft.emit(
+                v.id, weft.cast(other, np.int64), score, when=(other > v.id) & (score >= threshold)
+            )
 
         shared.each(judge)
 
@@ -93,12 +89,12 @@ def telling(measure: str) -> Any:
     needs=NEEDS,
 )
 def similar_pairs(
-    g: Graph,
+    g: weft.Graph,
     measure: str = "jaccard",
     threshold: float = 0.0,
     top: int | None = None,
     *,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> SimilarPairs:
     """Return all pairs of vertices with common neighbours that are similar enough.
 
@@ -113,7 +109,7 @@ def similar_pairs(
     threshold
         The smallest similarity of a pair.
     top
-        How many of the most similar pairs to return; by default all.
+        The number of most similar pairs to return; by default all.
     config
         How to run it.
 
@@ -127,7 +123,7 @@ def similar_pairs(
     ConfigError
         If the measure is not known, or threshold or top is not a number.
     DeviceMemoryError
-        If the pairs do not fit in memory: raise the threshold.
+        If the pairs do not fit into memory. Raise the threshold.
 
     Examples
     --------
@@ -143,7 +139,7 @@ def similar_pairs(
         raise ConfigError(f"threshold={shortened(threshold)} is not possible. Expected a number.")
     most = None if top is None else check_integer("top", top, 0)
     plain, xp = simple(g), g.topology.xp
-    state = plain.state(threshold=scalar(float(threshold)))
+    state = plain.state(threshold=weft.scalar(float(threshold)))
     first, second, score = plain.emit(telling(measure), state, config=config)
     order = xp.argsort(-score, kind="stable")[:most]
     dtype = g.topology.index_dtype
@@ -159,8 +155,8 @@ def similar_pairs(
     needs=NEEDS,
 )
 def bipartite_projection(
-    g: Graph, vertices: Any, weight: str | None = "count", *, config: Config | None = None
-) -> Graph:
+    g: weft.Graph, vertices: Any, weight: str | None = "count", *, config: weft.Config | None = None
+) -> weft.Graph:
     """Return the graph of some vertices in which those with a common neighbour are adjacent.
 
     Parameters
@@ -171,15 +167,16 @@ def bipartite_projection(
         One side of the graph, by labels if the graph has labels: vertices of which no two are
         adjacent.
     weight
-        What common neighbours w count: "count" 1 each, "newman" 1 / (d(w) - 1) each (a group of d
-        divides its attention). None gives a graph without weights.
+        The weight of common neighbours w: "count" for 1 each, "newman" for 1 / (d(w) - 1) each (a
+        group of d divides its attention). None gives an unweighted graph.
     config
         How to run it.
 
     Returns
     -------
     Graph
-        Undirected, with the vertex columns and labels of the side, in rising order of the vertices.
+        Undirected, with the vertex columns and labels of the side, in ascending order of the
+        vertices.
 
     Raises
     ------
@@ -208,13 +205,15 @@ def bipartite_projection(
             f"vertices {int(src[k])} and {int(dst[k])} of the side are adjacent. Expected one side "
             "of a bipartite graph, as weft.bipartite_sets returns."
         )
-    state = plain.state(threshold=scalar(0.0))
+    state = plain.state(threshold=weft.scalar(0.0))
     kind = "newman" if weight == "newman" else "common_neighbors"
     places = xp.flatnonzero(side)
     first, second, score = plain.emit(telling(kind), state, places, config=config)
-    joined = Graph.from_edges(
+    joined = weft.Graph.from_edges(
         first, second, None if weight is None else score, num_vertices=g.num_vertices,
         directed=False, index_dtype=g.topology.index_dtype, device=g.topology.device,
     )  # fmt: skip
-    held = Graph(joined.topology, edge=dict(joined.edge), vertex=dict(g.vertex), labels=g.labels)
+    held = weft.Graph(
+        joined.topology, edge=dict(joined.edge), vertex=dict(g.vertex), labels=g.labels
+    )
     return held.subgraph(side)

@@ -1,6 +1,6 @@
 """Similarity of pairs of vertices by their common neighbours.
 
-Method: the neighbours of both vertices are intersected, O(d(a) + d(b)) per pair at most. With Γ the
+Method: the neighbours of both vertices are intersected, at most O(d(a) + d(b)) per pair. With Γ the
 neighbours and d their number,
 
     common neighbours    |Γ(a) ∩ Γ(b)|
@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.similar import of_pairs, ratio
-from weft.config import Config
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +37,9 @@ REFERENCE = "D. Liben-Nowell, J. Kleinberg: The link-prediction problem for soci
     reference=REFERENCE,
     needs=NEEDS,
 )
-def common_neighbors(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Array:
+def common_neighbors(
+    g: weft.Graph, pairs: Any = None, *, config: weft.Config | None = None
+) -> Array:
     """Return the number of common neighbours of pairs of vertices.
 
     Parameters
@@ -81,7 +82,7 @@ def common_neighbors(g: Graph, pairs: Any = None, *, config: Config | None = Non
     reference=REFERENCE,
     needs=NEEDS,
 )
-def jaccard(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Array:
+def jaccard(g: weft.Graph, pairs: Any = None, *, config: weft.Config | None = None) -> Array:
     """Return the Jaccard similarity of pairs of vertices.
 
     Parameters
@@ -124,7 +125,7 @@ def jaccard(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Arr
     reference=REFERENCE,
     needs=NEEDS,
 )
-def overlap(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Array:
+def overlap(g: weft.Graph, pairs: Any = None, *, config: weft.Config | None = None) -> Array:
     """Return the overlap coefficient of pairs of vertices.
 
     Parameters
@@ -167,7 +168,7 @@ def overlap(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Arr
     reference=REFERENCE,
     needs=NEEDS,
 )
-def cosine(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Array:
+def cosine(g: weft.Graph, pairs: Any = None, *, config: weft.Config | None = None) -> Array:
     """Return the cosine similarity of pairs of vertices.
 
     Parameters
@@ -210,7 +211,7 @@ def cosine(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Arra
     reference=REFERENCE,
     needs=NEEDS,
 )
-def adamic_adar(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Array:
+def adamic_adar(g: weft.Graph, pairs: Any = None, *, config: weft.Config | None = None) -> Array:
     """Return the Adamic-Adar index of pairs of vertices.
 
     Parameters
@@ -252,7 +253,9 @@ def adamic_adar(g: Graph, pairs: Any = None, *, config: Config | None = None) ->
     reference=REFERENCE,
     needs=NEEDS,
 )
-def resource_allocation(g: Graph, pairs: Any = None, *, config: Config | None = None) -> Array:
+def resource_allocation(
+    g: weft.Graph, pairs: Any = None, *, config: weft.Config | None = None
+) -> Array:
     """Return the resource allocation index of pairs of vertices.
 
     Parameters

@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.sources import check_source
 from weft.algorithms.support.sparse import sparse_module
 from weft.arrays.checks import check_steps, check_tolerance, real_of
-from weft.config import Config
 from weft.errors import ConfigError, ConvergenceError, shortened
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -38,31 +37,31 @@ Array = np.ndarray[Any, Any]
     needs=Needs(("in",), Fields(own=64), frontier=False, degrees=("in",)),
 )
 def simrank(
-    g: Graph,
+    g: weft.Graph,
     source: Hashable = None,
     importance: float = 0.9,
     tol: float = 1e-4,
     max_iter: int = 1000,
     *,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> Array:
-    """Return the SimRank similarity of all pairs of vertices, or of one vertex with all.
+    """Return the SimRank similarity of all pairs of vertices, or of one vertex to all.
 
     Parameters
     ----------
     g
-        A graph of some thousand vertices: memory is needed for all pairs. Parallel edges count
-        once; in an undirected graph all neighbours are predecessors.
+        A graph of at most some thousand vertices: memory is needed for all pairs. Parallel edges
+        count once; in an undirected graph all neighbours are predecessors.
     source
         A vertex, by its label if the graph has labels: only its similarities are returned.
     importance
         The factor c, from 0 to below 1, by which similarity falls in each step.
     tol
-        The iteration ends when no similarity changes by more than this, relatively and absolutely.
+        The iteration ends once no similarity changes by more than this, relatively and absolutely.
     max_iter
-        The most iterations.
+        The maximum number of iterations.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
@@ -97,7 +96,7 @@ def simrank(
         found = xp.eye(n)
         return found if place is None else found[place]
     src, dst = g.topology.edge_endpoints()
-    plain = Graph.from_edges(
+    plain = weft.Graph.from_edges(
         src, dst, num_vertices=n, directed=g.directed, duplicates="first",
         index_dtype=g.topology.index_dtype, device=g.topology.device,
     )  # fmt: skip

@@ -15,12 +15,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.sparse import adjacency_matrix, sparse_module
 from weft.arrays.checks import check_integer
-from weft.config import Config
 from weft.errors import ConvergenceError
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -45,13 +44,13 @@ class SpectralEmbedding(NamedTuple):
     needs=Needs((), Fields(own=320), frontier=False, weighted=True),
 )
 def spectral_embedding(
-    g: Graph,
+    g: weft.Graph,
     k: int = 2,
     *,
     weighted: bool = True,
     skip_first: bool = True,
     seed: int = 0,
-    config: Config | None = None,
+    config: weft.Config | None = None,
 ) -> SpectralEmbedding:
     """Return eigenvectors of the normalised Laplacian for the smallest eigenvalues.
 
@@ -61,22 +60,22 @@ def spectral_embedding(
         A graph. Directed edges are taken to run both ways, and parallel ones are added up;
         self-loops are ignored.
     k
-        How many coordinates, fewer than vertices.
+        The number of coordinates, less than the number of vertices.
     weighted
         Whether to use the weights, which must be finite and not negative.
     skip_first
-        Whether to leave out the first eigenvector, which tells the degrees only.
+        Whether to omit the first eigenvector, which only depends on the degrees.
     seed
-        Chooses the start of the iteration; for separate eigenvalues the result does not depend on
+        Chooses the start of the iteration; for distinct eigenvalues the result does not depend on
         it.
     config
-        Accepted as by every algorithm; nothing is compiled.
+        Accepted for uniformity; nothing is compiled.
 
     Returns
     -------
     SpectralEmbedding
-        ``vectors``: one row of length k per vertex; ``values``: the eigenvalues, rising from 0 to
-        2. There are as many eigenvalues 0 as components; vertices without edges are such.
+        ``vectors``: one row of length k per vertex; ``values``: the eigenvalues, ascending within 0
+        to 2. There is one eigenvalue 0 per component; isolated vertices are components.
 
     Raises
     ------
@@ -115,7 +114,7 @@ def spectral_embedding(
     return SpectralEmbedding(vectors, xp.clip(1 - values, 0.0, 2.0))
 
 
-def _largest(g: Graph, matrix: Any, count: int, seed: int) -> tuple[Array, Array]:
+def _largest(g: weft.Graph, matrix: Any, count: int, seed: int) -> tuple[Array, Array]:
     """Return the largest eigenvalues of a symmetric matrix, and their eigenvectors."""
     n, xp = g.num_vertices, g.topology.xp
     if n <= max(SMALL, 2 * count + 1):

@@ -2,7 +2,7 @@
 
 Method: the vertices two edges away from v are gathered by key, with the number c(x) of ways to each
 x; two of these close a square. With d the number of neighbours, over the pairs a < b of neighbours
-of v, the squares are compared with those that would be there if no edge of a and b led elsewhere:
+of v, the squares are compared with the number possible if every edge of a and b were part of one:
 
     squares(v) = Σ c(x) (c(x) - 1) / 2    over x other than v,
     possible(v) = (d(v) - 1) · Σ (d(a) - 1) - squares(v) - 2 · triangles(v)    over neighbours a,
@@ -20,37 +20,31 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.algorithms.triangles import triangles
-from weft.config import Config
-from weft.engine.state import full
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
 
-@vertex
+@weft.vertex
 def look_twice(v: Any) -> None:
     """Count the squares at v."""
     ways = v.gather_by(
-        lambda u, e, w, f: w.id, lambda u, e, w, f: fn.cast(1, np.int64), monoids.sum,
+        lambda u, e, w, f: w.id, lambda u, e, w, f: weft.cast(1, np.int64), weft.sum,
         direction="out",
     )  # fmt: skip
     v.squares = ways.reduce(
-        lambda x, count: send(count * (count - 1) // 2, when=x != v.id), monoids.sum
+        lambda x, count: weft.send(count * (count - 1) // 2, when=x != v.id), weft.sum
     )
 
 
-@vertex
+@weft.vertex
 def look_around(v: Any) -> None:
-    """Add up how many further neighbours the neighbours of v have."""
+    """Sum the numbers of further neighbours of the neighbours of v."""
     v.further = v.gather(
-        lambda u, e: fn.cast(u.out_degree, np.int64) - 1, monoids.sum, direction="out"
+        lambda u, e: weft.cast(u.out_degree, np.int64) - 1, weft.sum, direction="out"
     )
 
 
@@ -64,7 +58,7 @@ def look_around(v: Any) -> None:
         degrees=("out",), keys=True,
     ),
 )  # fmt: skip
-def square_clustering(g: Graph, *, config: Config | None = None) -> Array:
+def square_clustering(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return the share of possible squares that exist, for every vertex.
 
     Parameters
@@ -87,7 +81,7 @@ def square_clustering(g: Graph, *, config: Config | None = None) -> Array:
     [1.0, 1.0, 1.0, 1.0]
     """
     plain, xp = simple(g), g.topology.xp
-    state = plain.state(squares=full(0), further=full(0))
+    state = plain.state(squares=weft.full(0), further=weft.full(0))
     plain.run(look_twice, state, config=config)
     plain.run(look_around, state, config=config)
     closed = triangles(plain, config=config)

@@ -1,11 +1,11 @@
 """Single-source shortest paths.
 
-Method: relaxation ``dist[v] = min(dist[v], dist[u] + w(u, v))``. With non-negative weights the
-priority asks for ordered processing, which gives delta-stepping; with negative ones the same
-relaxation without a priority is Bellman-Ford, stopped after n rounds if a negative cycle keeps it
-going. Distance and parent are one pair: only a strictly shorter distance writes, so that parents
-form a tree even over edges of weight zero. Where edges were added, earlier distances are upper
-bounds, and the relaxation goes on from the ends of the new edges.
+Method: relaxation ``dist[v] = min(dist[v], dist[u] + w(u, v))``. With non-negative weights, the
+priority requests ordered processing, which gives delta-stepping; with negative ones, the same
+relaxation without a priority is Bellman-Ford, stopped after n rounds in case of a negative cycle.
+Distance and parent are updated as a pair: only a strictly shorter distance is written, so parents
+form a tree even over edges of weight zero. If edges were added, earlier distances are upper bounds,
+and the relaxation continues from the ends of the new edges.
 
 U. Meyer, P. Sanders: Delta-stepping: a parallelizable shortest path algorithm (J. Algorithms 2003).
 """
@@ -18,28 +18,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import weft.ir.trace.monoids as monoids
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.limited_paths import check_limits, refuse_negative, search_within
 from weft.algorithms.support.sources import check_source, check_start
 from weft.algorithms.support.warm import continued_tree, insertions, refuse_limits
 from weft.arrays.device import move
 from weft.arrays.reduce import count_true
-from weft.config import Config
-from weft.engine.state import Full, State, full
+from weft.engine.state import Full
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace.functions import cast
-from weft.ir.types import vertex_id
-from weft.program import edge
 from weft.report.html import result_html
 
 Array = np.ndarray[Any, Any]
-NO_PARENT = full(-1, vertex_id)
+NO_PARENT = weft.full(-1, weft.vertex_id)
 
 
 class SSSP(NamedTuple):
-    """Distances and parents of shortest paths; inf (or -1) and -1 where there is no path."""
+    """Distances and parents of shortest paths; inf (or -1) and -1 at unreached vertices."""
 
     dist: Array
     parent: Array
@@ -48,15 +43,15 @@ class SSSP(NamedTuple):
         return result_html(self)
 
 
-@edge(into=("dist", "parent"), reduce=monoids.argmin, priority=lambda v: v.dist)
+@weft.edge(into=("dist", "parent"), reduce=weft.argmin, priority=lambda v: v.dist)
 def relax(u: Any, v: Any, e: Any) -> Any:
-    """Reach v over u if that is shorter."""
+    """Reach v through u if that is shorter."""
     return u.dist + e.weight, u.id
 
 
-@edge(into=("dist", "parent"), reduce=monoids.argmin)
+@weft.edge(into=("dist", "parent"), reduce=weft.argmin)
 def relax_unordered(u: Any, v: Any, e: Any) -> Any:
-    """Reach v over u if that is shorter, in any order."""
+    """Reach v through u if that is shorter, in any order."""
     return u.dist + e.weight, u.id
 
 
@@ -75,14 +70,14 @@ def relax_unordered(u: Any, v: Any, e: Any) -> Any:
     ),
 )
 def sssp(
-    g: Graph,
+    g: weft.Graph,
     source: Hashable,
     *,
     target: Hashable = None,
     cutoff: float | None = None,
     warm_start: SSSP | None = None,
-    since: Graph | int | None = None,
-    config: Config | None = None,
+    since: weft.Graph | int | None = None,
+    config: weft.Config | None = None,
 ) -> SSSP:
     """Return the distance and the parent of every vertex on shortest paths from `source`.
 
@@ -95,29 +90,30 @@ def sssp(
         The vertex to start from, by its label if the graph has labels; or a list or array of
         vertices, for the distance from the nearest of them.
     target
-        A vertex that ends the search: larger distances than its own are not assigned. Weights must
+        A vertex that ends the search: distances larger than its own are not assigned. Weights must
         not be negative.
     cutoff
         The largest distance to assign. Weights must not be negative.
     warm_start
-        The result of the same search before edges were added: only what these change is
-        computed. The weights of the other edges must be those of then.
+        The result of the same search before edges were added; only what these edges change is
+        computed. The weights of the other edges must be unchanged.
     since
-        The graph that `warm_start` is a result of, or the number that ``g.version`` was then.
+        The graph of that earlier result, or the value of ``g.version`` at the time.
     config
         How to run it.
 
     Returns
     -------
     SSSP
-        ``dist``, and ``parent``: the vertex before on a shortest path (the source is its own).
-        Vertices without a path have parent -1 and distance inf (-1 if distances are integers).
+        ``dist``, and ``parent``: the previous vertex on a shortest path (the source is its own
+        parent). Vertices without a path have parent -1 and distance inf (-1 if distances are
+        integers).
 
     Raises
     ------
     GraphError
         If the source does not exist, a weight is NaN, a negative cycle can be reached, or
-        `warm_start` is not of a graph that edges were only added to.
+        the graph of `warm_start` has changed other than by added edges.
 
     Examples
     --------
@@ -128,7 +124,7 @@ def sssp(
     >>> weft.sssp(g, 0).parent.tolist()
     [0, 0, 1, -1]
 
-    After a change, go on from the earlier result:
+    After a change, continue from the earlier result:
 
     >>> more = g.add_edges([1], [3], weight=0.5)
     >>> weft.sssp(more, 0, warm_start=weft.sssp(g, 0), since=g).dist.tolist()
@@ -163,7 +159,7 @@ def sssp(
     return SSSP(dist, state.parent)
 
 
-def _started(g: Graph, start: int | Array, dtype: np.dtype[Any]) -> tuple[State, Any]:
+def _started(g: weft.Graph, start: int | Array, dtype: np.dtype[Any]) -> tuple[weft.State, Any]:
     """Return the state of a search from one vertex or several, and its first frontier."""
     if isinstance(start, int):
         fields = _unreached(dtype).but(start, 0), NO_PARENT.but(start, start)
@@ -176,7 +172,12 @@ def _started(g: Graph, start: int | Array, dtype: np.dtype[Any]) -> tuple[State,
 
 
 def _relax_all(
-    g: Graph, state: Any, frontier: Any, source: Any, negative: bool, config: Config | None
+    g: weft.Graph,
+    state: Any,
+    frontier: Any,
+    source: Any,
+    negative: bool,
+    config: weft.Config | None,
 ) -> None:
     """Relax until no distance falls, with negative weights for as many rounds as may be needed."""
     weight = g.edge.storage("weight") if g.weighted else None
@@ -196,11 +197,11 @@ def _relax_all(
 
 @functools.cache
 def _unreached(dtype: np.dtype[Any]) -> Full:
-    return full(np.inf if dtype.kind == "f" else int(np.iinfo(dtype).max), dtype)
+    return weft.full(np.inf if dtype.kind == "f" else int(np.iinfo(dtype).max), dtype)
 
 
-def _weight_range(g: Graph) -> tuple[float, float]:
-    """Return the least and the largest weight; NaN is an error."""
+def _weight_range(g: weft.Graph) -> tuple[float, float]:
+    """Return the smallest and the largest weight; raise if one is NaN."""
     if not g.weighted or g.num_edges == 0:
         return (1, 1)
     low, high = g.edge.extent("weight")
@@ -214,7 +215,7 @@ def _weight_range(g: Graph) -> tuple[float, float]:
     return (low, high)
 
 
-def _distance_dtype(g: Graph, weight: Array | None, low: float, high: float) -> np.dtype[Any]:
+def _distance_dtype(g: weft.Graph, weight: Array | None, low: float, high: float) -> np.dtype[Any]:
     """Return a dtype that no path can overflow."""
     if weight is not None and weight.dtype.kind == "f":
         return weight.dtype
@@ -237,7 +238,9 @@ def _typed(function: Any, weight: Array | None, dtype: np.dtype[Any]) -> Any:
 @functools.lru_cache(maxsize=16)
 def _casting(function: Any, dtype: np.dtype[Any]) -> Any:
     def message(u: Any, v: Any, e: Any) -> Any:
-        return u.dist + cast(e.weight, dtype), u.id
+        return u.dist + weft.cast(e.weight, dtype), u.id
 
     message.__name__ = function.__name__
-    return edge(message, into=function.into, reduce=function.reduce, priority=function.priority)
+    return weft.edge(
+        message, into=function.into, reduce=function.reduce, priority=function.priority
+    )

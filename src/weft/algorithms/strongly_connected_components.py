@@ -1,16 +1,16 @@
-"""Strongly connected components, and the graph that is left when each becomes one vertex.
+"""Strongly connected components, and the graph of these components.
 
 Method: three steps alternate on the vertices that have no component yet.
 
-- *Trim*: a vertex without predecessors or without successors is a component of its own.
-- *Pivot* (once): the vertices that the vertex with the most paths through it reaches, and that
-  reach it, are one component, usually the largest by far.
-- *Colour*: every vertex takes the least key of all vertices that reach it. A vertex whose key is
-  its own is a root, and its component are the vertices of its colour that reach it.
+- *Trim*: a vertex without predecessors or without successors is a component by itself.
+- *Pivot* (once): all vertices that both reach the vertex with the most paths through it and are
+reached from it are one component, usually the largest by far.
+- *Colour*: every vertex takes the smallest key of all vertices that reach it. A vertex that keeps
+its own key is a root, and its component consists of the vertices of its colour that reach it.
 
-Where every edge has one back, they are the connected components. Keys are random, so that about
-log n rounds of colouring suffice. All steps are traversals of the
-graph and of its reverse: O((m + n) log n) expected work.
+If every edge has a reverse edge, these are the connected components. Keys are random, so about log
+n rounds of colouring suffice. All steps are traversals of the graph and of its reverse: O((m + n)
+log n) expected work.
 
 S. Hong, N. Rodia, K. Olukotun: On fast parallel detection of strongly connected components (SCC)
 in small-world graphs (SC 2013).
@@ -23,18 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.connected_components import connected_components
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.arrays.reduce import any_true, count_true
-from weft.config import Config
-from weft.engine.state import State, full
-from weft.graph import Graph
 from weft.ir.ops import INT64
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
-from weft.ir.types import vertex_id
-from weft.program import edge, vertex
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
@@ -43,9 +36,9 @@ CHOSEN = -1  # the colour of the vertices that the pivot reaches
 TRIMMED_AGAIN = 3  # rounds of trimming in both directions, at most
 
 
-@edge(
+@weft.edge(
     into="before",
-    reduce=monoids.sum,
+    reduce=weft.sum,
     accept=lambda v: v.component < 0,
     active=lambda v, old: v.before == 0,
 )
@@ -54,9 +47,9 @@ def lose_predecessor(u: Any, v: Any, e: Any) -> Any:
     return -1
 
 
-@edge(
+@weft.edge(
     into="after",
-    reduce=monoids.sum,
+    reduce=weft.sum,
     accept=lambda v: v.component < 0,
     active=lambda v, old: v.after == 0,
 )
@@ -65,51 +58,51 @@ def lose_successor(u: Any, v: Any, e: Any) -> Any:
     return -1
 
 
-@vertex
+@weft.vertex
 def settle(v: Any) -> None:
-    """Make v a component of its own."""
+    """Make v a component by itself."""
     v.component = v.id
 
 
-@edge(into="color", reduce=monoids.any, accept=lambda v: (v.color != CHOSEN) & (v.component < 0))
+@weft.edge(into="color", reduce=weft.any, accept=lambda v: (v.color != CHOSEN) & (v.component < 0))
 def reach(u: Any, v: Any, e: Any) -> Any:
     """Reach v from the pivot."""
     return u.color
 
 
-@vertex
+@weft.vertex
 def mix(v: Any) -> None:
-    """Give v a random key of its own: 23 random bits above its number."""
-    bits = fn.cast(fn.random_bits(0, v.id) >> 41, INT64)
-    v.color = (bits << 40) | fn.cast(v.id, INT64)
+    """Assign v a unique random key: 23 random bits above its number."""
+    bits = weft.cast(weft.random_bits(0, v.id) >> 41, INT64)
+    v.color = (bits << 40) | weft.cast(v.id, INT64)
 
 
-@edge(into="color", reduce=monoids.min, accept=lambda v: v.component < 0)
+@weft.edge(into="color", reduce=weft.min, accept=lambda v: v.component < 0)
 def spread(u: Any, v: Any, e: Any) -> Any:
-    """Pass the least key on to v."""
+    """Pass the smallest key on to v."""
     return u.color
 
 
-@edge(into="component", reduce=monoids.any, accept=lambda v: v.component < 0)
+@weft.edge(into="component", reduce=weft.any, accept=lambda v: v.component < 0)
 def collect(u: Any, v: Any, e: Any) -> Any:
-    """Take v into the component of u if it has the same colour."""
-    return send(u.component, when=u.color == v.color)
+    """Add v to the component of u if it has the same colour."""
+    return weft.send(u.component, when=u.color == v.color)
 
 
-@vertex(on="all", order_free=True)
+@weft.vertex(on="all", order_free=True)
 def find_least(v: Any) -> None:
     """Find the smallest vertex of each component."""
-    v.least.at(v.component).min(fn.cast(v.id, vertex_id))
+    v.least.at(v.component).min(weft.cast(v.id, weft.vertex_id))
 
 
-@vertex(on="all")
+@weft.vertex(on="all")
 def name_by_least(v: Any) -> None:
     """Name the component of v after its smallest vertex."""
     v.component = v.least.at(v.component).load()
 
 
 def _runs_both_ways(topology: Topology) -> bool:
-    """Whether every arc of a directed graph has one back: then rows are the same both ways."""
+    """Whether every arc of a directed graph has a reverse arc: rows then equal in-rows."""
     if topology.keep != "both":
         return False
     out, into = topology.adjacency("out"), topology.adjacency("in")
@@ -118,24 +111,27 @@ def _runs_both_ways(topology: Topology) -> bool:
 
 
 class Condensation(NamedTuple):
-    """The graph of the strongly connected components, and the number of that of every vertex."""
+    """The graph of the strongly connected components, and the component number of every vertex."""
 
-    graph: Graph
+    graph: weft.Graph
     member: Array
 
 
 class _Search:
-    """The components of a directed graph as far as they are known."""
+    """The components of a directed graph found so far."""
 
-    def __init__(self, g: Graph, config: Config | None) -> None:
+    def __init__(self, g: weft.Graph, config: weft.Config | None) -> None:
         self.g, self.back, self.config = g, g.reverse(), config
         topology = g.topology
         self.xp, n = topology.xp, g.num_vertices
-        self.state: State = g.state(
-            component=full(-1, vertex_id), least=full(n, vertex_id), color=full(0),
-            before=topology.in_degree.copy(), after=topology.out_degree.copy(),
-        )  # fmt: skip
-        # The components whose vertices their successors, and predecessors, no longer count.
+        self.state: weft.State = g.state(
+            component=weft.full(-1, weft.vertex_id),
+            least=weft.full(n, weft.vertex_id),
+            color=weft.full(0),
+            before=topology.in_degree.copy(),
+            after=topology.out_degree.copy(),
+        )
+        # Components whose vertices are no longer counted by their successors and predecessors.
         self.told = {True: self.xp.zeros(n, bool), False: self.xp.zeros(n, bool)}
 
     def rest(self) -> Array:
@@ -193,7 +189,7 @@ class _Search:
         degrees=BOTH,
     ),
 )
-def strongly_connected_components(g: Graph, *, config: Config | None = None) -> Array:
+def strongly_connected_components(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return the strongly connected component of every vertex: the smallest vertex id in it.
 
     Parameters
@@ -243,7 +239,7 @@ def strongly_connected_components(g: Graph, *, config: Config | None = None) -> 
         degrees=BOTH,
     ),
 )
-def condensation(g: Graph, *, config: Config | None = None) -> Condensation:
+def condensation(g: weft.Graph, *, config: weft.Config | None = None) -> Condensation:
     """Return the graph in which every strongly connected component is one vertex.
 
     Parameters
@@ -257,7 +253,7 @@ def condensation(g: Graph, *, config: Config | None = None) -> Condensation:
     -------
     Condensation
         ``graph``: the components, numbered in the order of their smallest vertices, with one edge
-        from a component to another if some edge of g runs so; it has no cycle. ``member``: the
+        from a component to another if g has such an edge; it has no cycle. ``member``: the
         component of every vertex.
 
     Examples
@@ -274,7 +270,7 @@ def condensation(g: Graph, *, config: Config | None = None) -> Condensation:
     first = label == xp.arange(n, dtype=label.dtype)
     member = (xp.cumsum(first, dtype=label.dtype) - 1)[label]
     src, dst = topology.edge_endpoints()
-    graph = Graph.from_edges(
+    graph = weft.Graph.from_edges(
         member[src], member[dst], num_vertices=count_true(first), directed=g.directed,
         duplicates="first", self_loops="drop", index_dtype=topology.index_dtype,
         device=topology.device,

@@ -1,8 +1,8 @@
 """Topological order of a directed acyclic graph.
 
-Method: Kahn's. Vertices without predecessors are the first generation; every vertex counts the
-predecessors that are not placed yet, and comes one generation after the last of them. Each edge is
-looked at once, O(m); the number of supersteps is that of the vertices of a longest path.
+Method: Kahn's. Vertices without predecessors are the first generation; every vertex counts its
+unplaced predecessors, and is placed one generation after the last of them. Each edge is visited
+once, O(m); there are as many supersteps as vertices on a longest path.
 
 A. Kahn: Topological sorting of large networks (Communications of the ACM 5, 1962).
 """
@@ -13,14 +13,10 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.arrays.reduce import any_true
-from weft.config import Config
-from weft.engine.state import full
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace import monoids
-from weft.program import edge
 
 Array = np.ndarray[Any, Any]
 
@@ -31,13 +27,13 @@ NEEDS = Needs(
 REFERENCE = "A. Kahn: Topological sorting of large networks (1962)"
 
 
-@edge(
+@weft.edge(
     into=("generation", "waits"),
-    reduce=(monoids.max, monoids.sum),
+    reduce=(weft.max, weft.sum),
     active=lambda v, old: v.waits == 0,
 )
 def place(u: Any, v: Any, e: Any) -> Any:
-    """Put v behind u, and count u out of those that v waits for."""
+    """Place v after u, and remove u from the predecessors that v waits for."""
     return u.generation + 1, -1
 
 
@@ -48,7 +44,7 @@ def place(u: Any, v: Any, e: Any) -> Any:
     reference=REFERENCE,
     needs=NEEDS,
 )
-def topological_generations(g: Graph, *, config: Config | None = None) -> Array:
+def topological_generations(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return the number of edges on a longest path to every vertex.
 
     All predecessors of a vertex are in earlier generations, one of them in the one before.
@@ -79,7 +75,7 @@ def topological_generations(g: Graph, *, config: Config | None = None) -> Array:
     if not g.directed:
         raise GraphError("the graph is undirected. Expected a directed one without cycles.")
     waits = g.topology.in_degree
-    state = g.state(generation=full(0, np.int32), waits=waits.copy())
+    state = g.state(generation=weft.full(0, np.int32), waits=waits.copy())
     g.iterate(place, state, g.frontier(waits == 0), config=config)
     if any_true(state.waits > 0):
         v = int((state.waits > 0).argmax())
@@ -98,8 +94,8 @@ def topological_generations(g: Graph, *, config: Config | None = None) -> Array:
     reference=REFERENCE,
     needs=NEEDS,
 )
-def topological_sort(g: Graph, *, config: Config | None = None) -> Array:
-    """Return the vertices in an order in which all edges run forwards.
+def topological_sort(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
+    """Return the vertices in an order in which all edges run forward.
 
     Parameters
     ----------

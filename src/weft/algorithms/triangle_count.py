@@ -7,8 +7,8 @@ both others. A triangle is then a vertex w that both ends of an edge point to:
     number = Σ |out(u) ∩ out(v)| over oriented edges u -> v.
 
 The sum is taken by u, since the few v of high degree that most edges point to stay in the cache.
-Vertices are numbered by falling degree as well: the neighbours of high degree, which most triangles
-meet in, then lie close together, and whether w is among them is one bit each.
+Vertices are also numbered by decreasing degree: the high-degree neighbours, where most triangles
+meet, are then adjacent in memory, and membership of w is one bit.
 
 T. Schank, D. Wagner: Finding, counting and listing all triangles in large graphs (WEA 2005).
 """
@@ -21,40 +21,36 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Needs, algorithm
 from weft.algorithms.support.simple import simple
-from weft.config import Config
-from weft.engine.state import scalar
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.neighbors import common
-from weft.program import edge
 from weft.topology.adjacency import Adjacency, fitting_dtype, sort_arcs
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
 
-LONG_ROW = 64  # oriented arcs from which on sorting all arcs again pays on a GPU
+LONG_ROW = 64  # number of oriented arcs from which re-sorting pays on a GPU
 
-# The graphs that triangles were counted in, by the topology of those that were asked about.
-_known: weakref.WeakKeyDictionary[Topology, Graph] = weakref.WeakKeyDictionary()
+# The prepared graphs, by the topology of the original ones.
+_known: weakref.WeakKeyDictionary[Topology, weft.Graph] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-@edge
+@weft.edge
 def close(u: Any, v: Any, e: Any) -> bool:
-    """Count the vertices that both ends of an edge point to; nobody goes on."""
-    fn.reduce("triangles", common(u, v, lambda w: 1, monoids.sum), monoids.sum)
+    """Count the vertices that both ends of an edge point to; no vertex stays active."""
+    weft.reduce("triangles", weft.common(u, v, lambda w: 1, weft.sum), weft.sum)
     return False
 
 
-@edge
+@weft.edge
 def close_upwards(u: Any, v: Any, e: Any) -> bool:
     """Count the vertices beyond both ends of an edge that are adjacent to both."""
-    beyond = common(u, v, lambda w: fn.cast((u.id < v.id) & (v.id < w.id), np.int64), monoids.sum)
-    fn.reduce("triangles", beyond, monoids.sum)
+    beyond = weft.common(
+        u, v, lambda w: weft.cast((u.id < v.id) & (v.id < w.id), np.int64), weft.sum
+    )
+    weft.reduce("triangles", beyond, weft.sum)
     return False
 
 
@@ -68,7 +64,7 @@ def close_upwards(u: Any, v: Any, e: Any) -> bool:
     ),
     needs=Needs(frontier=False, simple=True, oriented=True),
 )
-def triangle_count(g: Graph, *, config: Config | None = None) -> int:
+def triangle_count(g: weft.Graph, *, config: weft.Config | None = None) -> int:
     """Return the number of triangles: sets of three vertices that are all adjacent.
 
     Parameters
@@ -90,21 +86,21 @@ def triangle_count(g: Graph, *, config: Config | None = None) -> int:
     10
     """
     g = simple(g)
-    if g.topology.carrier is not None:  # arcs stay where they are: none can be left out
-        state = g.state(triangles=scalar(0))
+    if g.topology.carrier is not None:  # arcs stay in place, so none can be omitted
+        state = g.state(triangles=weft.scalar(0))
         g.run(close_upwards, state, config=config)
         return int(state.triangles)
     arcs = ranked(g)
-    state = arcs.state(triangles=scalar(0))
+    state = arcs.state(triangles=weft.scalar(0))
     arcs.run(close, state, config=config)
     return int(state.triangles)
 
 
-def ranked(g: Graph) -> Graph:
-    """Return the oriented graph with its vertices numbered by falling degree.
+def ranked(g: weft.Graph) -> weft.Graph:
+    """Return the oriented graph with its vertices numbered by decreasing degree.
 
-    In host memory it is kept for as long as the structure of g is. On a GPU, where memory is
-    dearer, it is made again, and graphs of short rows keep their numbers.
+    In host memory it is cached with the structure of g. On a GPU, where memory is scarcer, it is
+    rebuilt each time, and graphs with short rows are not renumbered.
     """
     if not g.topology.device.on_host:
         arcs = oriented(g)
@@ -118,23 +114,27 @@ def ranked(g: Graph) -> Graph:
         return found
 
 
-def renumbered(arcs: Graph, place: Array) -> Graph:
-    """Return a directed graph with its vertices numbered by falling places."""
+def renumbered(arcs: weft.Graph, place: Array) -> weft.Graph:
+    """Return a directed graph with its vertices numbered by decreasing place."""
     n, device = arcs.num_vertices, arcs.topology.device
     number = n - 1 - place
     src, dst = arcs.topology.endpoints()
     offsets, targets, _ = sort_arcs(number[src], number[dst], n)
     rows = Adjacency(offsets, targets)
-    return Graph(Topology.from_sorted(rows, directed=True, keep="out", device=device))
+    return weft.Graph(Topology.from_sorted(rows, directed=True, keep="out", device=device))
 
 
-def oriented(g: Graph, *columns: str) -> Graph:
+def oriented(g: weft.Graph, *columns: str) -> weft.Graph:
     """Return a simple undirected graph with each edge running to its end of higher degree.
 
-    It has the named edge columns of g; edges get new numbers.
+    It has the named edge columns of g; edges are renumbered.
     """
+    return rising(g, places(g), *columns)
+
+
+def rising(g: weft.Graph, place: Array, *columns: str) -> weft.Graph:
+    """Return a simple undirected graph with each edge running to its end of greater place."""
     rows, xp = g.topology.out, g.topology.xp
-    place = places(g)
     kept = rows.spread(place) < place[rows.targets]
     before = xp.zeros(kept.size + 1, fitting_dtype(kept.size))
     before[1:] = xp.cumsum(kept, dtype=before.dtype)
@@ -142,11 +142,11 @@ def oriented(g: Graph, *columns: str) -> Graph:
     arcs = Adjacency(offsets, xp.compress(kept, rows.targets))
     topology = Topology.from_sorted(arcs, directed=True, keep="out", device=g.topology.device)
     held = {name: xp.compress(kept, g.edge.in_slots(name, "out")) for name in columns}
-    return Graph(topology, edge=held)
+    return weft.Graph(topology, edge=held)
 
 
-def places(g: Graph) -> Array:
-    """Return the place of each vertex in the order of rising degrees."""
+def places(g: weft.Graph) -> Array:
+    """Return the place of each vertex in ascending order of degree."""
     xp, dtype = g.topology.xp, g.topology.index_dtype
     place = xp.empty(g.num_vertices, dtype)
     place[xp.argsort(g.out_degree, kind="stable")] = xp.arange(g.num_vertices, dtype=dtype)

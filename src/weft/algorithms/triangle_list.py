@@ -1,8 +1,8 @@
-"""Triangles one by one, and their number at every edge.
+"""Lists of triangles, and their number at every edge.
 
 Method: each triangle of an oriented graph is found once, as in `triangle_count`, and listed. At an
-edge, the common neighbours of its ends are counted, from the end of higher degree: among its
-neighbours those of the other end are looked up, O(Σ min(d(u), d(v))). Both are O(m^1.5) at most.
+edge, the common neighbours of its ends are counted at the end of higher degree: the neighbours of
+the other end are looked up among its own, O(Σ min(d(u), d(v))). Both are O(m^1.5) at most.
 
 T. Schank, D. Wagner: Finding, counting and listing all triangles in large graphs (WEA 2005).
 """
@@ -13,18 +13,11 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.simple_edges import pair_numbers
 from weft.algorithms.triangle_count import oriented, places
-from weft.config import Config
-from weft.engine.state import full
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.emits import emit
-from weft.ir.trace.neighbors import common
-from weft.program import edge
 from weft.topology.adjacency_gpu import sums_of_keys
 
 Array = np.ndarray[Any, Any]
@@ -32,16 +25,16 @@ Array = np.ndarray[Any, Any]
 REFERENCE = "T. Schank, D. Wagner: Finding, counting and listing all triangles (WEA 2005)"
 
 
-@edge
+@weft.edge
 def tell(u: Any, v: Any, e: Any) -> None:
     """Emit the triangles over an edge."""
-    common(u, v, lambda w: emit(u.id, v.id, w.id))
+    weft.common(u, v, lambda w: weft.emit(u.id, v.id, w.id))
 
 
-@edge
+@weft.edge
 def count_common(u: Any, v: Any, e: Any) -> bool:
     """Count the triangles over an arc."""
-    e.found = common(u, v, lambda w: fn.cast(1, np.int64), monoids.sum)
+    e.found = weft.common(u, v, lambda w: weft.cast(1, np.int64), weft.sum)
     return False
 
 
@@ -53,7 +46,7 @@ def count_common(u: Any, v: Any, e: Any) -> bool:
     reference=REFERENCE,
     needs=Needs((), Fields(own=48), frontier=False, simple=True, oriented=True),
 )
-def list_triangles(g: Graph, *, config: Config | None = None) -> Array:
+def list_triangles(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return all triangles: sets of three vertices that are all adjacent.
 
     Parameters
@@ -67,12 +60,12 @@ def list_triangles(g: Graph, *, config: Config | None = None) -> Array:
     Returns
     -------
     ndarray
-        A row of three vertices, rising, for each triangle; rows in lexicographic order.
+        A row of three ascending vertices for each triangle, in lexicographic order.
 
     Raises
     ------
     DeviceMemoryError
-        If they do not fit in memory; `triangle_count` tells how many there are.
+        If they do not fit into memory; `triangle_count` returns their number.
 
     Examples
     --------
@@ -96,8 +89,8 @@ def list_triangles(g: Graph, *, config: Config | None = None) -> Array:
     reference=REFERENCE,
     needs=Needs(("out",), Fields(own=400), simple=True, degrees=("out",)),
 )
-def edge_triangles(g: Graph, *, config: Config | None = None) -> Array:
-    """Return the number of triangles that every edge is a side of.
+def edge_triangles(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
+    """Return the number of triangles that contain each edge.
 
     Parameters
     ----------
@@ -127,13 +120,13 @@ def edge_triangles(g: Graph, *, config: Config | None = None) -> Array:
     return xp.where(number >= 0, found[xp.maximum(number, 0)], 0)
 
 
-def supports(plain: Graph, config: Config | None) -> Array:
+def supports(plain: weft.Graph, config: weft.Config | None) -> Array:
     """Return the number of triangles at each edge of a simple undirected graph."""
     count = plain.num_edges
     if not count:
         return plain.topology.xp.zeros(0, np.int64)
     place, (src, dst) = places(plain), plain.topology.endpoints()
-    state = plain.edge_state(found=full(0))
+    state = plain.edge_state(found=weft.full(0))
     downward = plain.edge_frontier(place[src] > place[dst])
     plain.run(count_common, plain.state(), downward, edge_state=state, config=config)
     number = plain.topology.edges("out")

@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.clustering import credit
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.algorithms.triangle_count import oriented, triangle_count
-from weft.config import Config
-from weft.engine.state import full
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
@@ -37,8 +35,8 @@ REFERENCE = "D. J. Watts, S. H. Strogatz: Collective dynamics of small-world net
     reference=REFERENCE,
     needs=NEEDS,
 )
-def triangles(g: Graph, *, config: Config | None = None) -> Array:
-    """Return the number of triangles that every vertex is a corner of.
+def triangles(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
+    """Return the number of triangles that contain each vertex.
 
     Parameters
     ----------
@@ -60,7 +58,7 @@ def triangles(g: Graph, *, config: Config | None = None) -> Array:
     [1, 1, 1, 0]
     """
     arcs = oriented(simple(g))
-    state = arcs.state(triangles=full(0))
+    state = arcs.state(triangles=weft.full(0))
     arcs.run(credit, state, config=config)
     return state.triangles
 
@@ -73,7 +71,7 @@ def triangles(g: Graph, *, config: Config | None = None) -> Array:
     reference=REFERENCE,
     needs=NEEDS,
 )
-def transitivity(g: Graph, *, config: Config | None = None) -> float:
+def transitivity(g: weft.Graph, *, config: weft.Config | None = None) -> float:
     """Return the share of the paths of two edges whose ends are adjacent.
 
     Parameters

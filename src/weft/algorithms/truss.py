@@ -1,11 +1,10 @@
 """Trusses: subgraphs whose edges all close many triangles.
 
-Method: peeling. The support of an edge is the number of its triangles. Edges whose support is k - 2
-or less are taken away, all at once, with truss number k, until there are none; then k rises to the
-smallest support that is left, plus 2. A triangle that loses an edge in a round lowers the support
-of the others that stay; of two that go in the same round, the one with the smaller number does it.
-Supports are counted once over oriented edges, O(m^1.5); each edge is taken away once, in O(d(u) +
-d(v)).
+Method: peeling. The support of an edge is the number of its triangles. Edges whose support is at
+most k - 2 are removed, all at once, with truss number k, until there are none; then k rises to the
+smallest remaining support plus 2. A triangle that loses an edge in a round lowers the support of
+its remaining edges; if it loses two, the one with the smaller number does so. Supports are counted
+once over oriented edges, O(m^1.5); each edge is removed once, in O(d(u) + d(v)).
 
 J. Cohen: Trusses: cohesive subgraphs for social network analysis (2008).
 H. Kabir, K. Madduri: Parallel k-truss decomposition on multicore systems (HPEC 2017).
@@ -17,36 +16,29 @@ from typing import Any, Final
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.carrier import carrier
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.simple_edges import pair_numbers
 from weft.algorithms.triangle_list import supports
 from weft.arrays.checks import check_integer
-from weft.config import Config
-from weft.engine.state import full, scalar
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.neighbors import common
-from weft.ir.types import vertex_id
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
-STAYS: Final = np.iinfo(np.int64).max  # the round of edges that are still there
+STAYS: Final = np.iinfo(np.int64).max  # the round of remaining edges
 REFERENCE = "H. Kabir, K. Madduri: Parallel k-truss decomposition on multicore systems (HPEC 2017)"
 NEEDS = Needs(("out",), Fields(own=200), simple=True, oriented=True)
 
 
-@vertex
+@weft.vertex
 def take_away(v: Any, floor: Any) -> None:
     """Settle the truss number of the edge v."""
     v.truss = floor + 2
-    v.turn = fn.cast(fn.superstep(), np.int64)
+    v.turn = weft.cast(weft.superstep(), np.int64)
 
 
-@vertex(order_free=True)
+@weft.vertex(order_free=True)
 def lower(v: Any) -> bool:
     """Lower the support of the edges that lose a triangle with the edge v."""
 
@@ -56,26 +48,26 @@ def lower(v: Any) -> bool:
         whole = (turn_a >= v.turn) & (turn_b >= v.turn)
         from_a = whole & (turn_a > v.turn) & ((turn_b > v.turn) | (v.edge < b))
         from_b = whole & (turn_b > v.turn) & ((turn_a > v.turn) | (v.edge < a))
-        v.support.at(a).add(fn.where(from_a, fn.cast(-1, np.int64), 0))
-        v.support.at(b).add(fn.where(from_b, fn.cast(-1, np.int64), 0))
-        return fn.cast(1, np.int64)
+        v.support.at(a).add(weft.where(from_a, weft.cast(-1, np.int64), 0))
+        v.support.at(b).add(weft.where(from_b, weft.cast(-1, np.int64), 0))
+        return weft.cast(1, np.int64)
 
-    v.seen = common(v.a, v.b, lose, monoids.sum)
+    v.seen = weft.common(v.a, v.b, lose, weft.sum)
     return False
 
 
-@vertex
+@weft.vertex
 def find_least(v: Any) -> None:
-    """Find the smallest support that is left; a larger one than before begins a new k."""
-    support = fn.where(v.turn == STAYS, fn.maximum(v.support, 0), STAYS)
-    fn.reduce("lowest", support, monoids.min)
+    """Find the smallest remaining support; a larger one than before starts a new k."""
+    support = weft.where(v.turn == STAYS, weft.maximum(v.support, 0), STAYS)
+    weft.reduce("lowest", support, weft.min)
 
 
-@vertex(on="all")
+@weft.vertex(on="all")
 def is_due(v: Any, lowest: Any, floor: Any) -> Any:
-    """Whether the edge v goes next."""
-    fn.reduce("floor", fn.maximum(lowest, floor), monoids.max)
-    return (v.turn == STAYS) & (v.support <= fn.maximum(lowest, floor))
+    """Whether the edge v is removed next."""
+    weft.reduce("floor", weft.maximum(lowest, floor), weft.max)
+    return (v.turn == STAYS) & (v.support <= weft.maximum(lowest, floor))
 
 
 @algorithm(
@@ -87,7 +79,7 @@ def is_due(v: Any, lowest: Any, floor: Any) -> Any:
     reference=REFERENCE,
     needs=NEEDS,
 )
-def truss_number(g: Graph, *, config: Config | None = None) -> Array:
+def truss_number(g: weft.Graph, *, config: weft.Config | None = None) -> Array:
     """Return the truss number of every edge.
 
     Parameters
@@ -102,7 +94,7 @@ def truss_number(g: Graph, *, config: Config | None = None) -> Array:
     -------
     ndarray of int64
         One number per edge, in the order of `Graph.to_edges`: the largest k such that the edge
-        belongs to a subgraph in which every edge is in k - 2 triangles or more; at least 2, and 0
+        belongs to a subgraph in which every edge is in at least k - 2 triangles; at least 2, and 0
         for self-loops.
 
     Examples
@@ -119,17 +111,23 @@ def truss_number(g: Graph, *, config: Config | None = None) -> Array:
     return xp.where(number >= 0, _peeled(plain, config)[xp.maximum(number, 0)], 0)
 
 
-def _peeled(plain: Graph, config: Config | None) -> Array:
+def _peeled(plain: weft.Graph, config: weft.Config | None) -> Array:
     """Return the truss number of each edge of a simple graph."""
     xp, count = plain.topology.xp, plain.num_edges
-    numbered = Graph(plain.topology, edge={"edge": xp.arange(count)})
+    numbered = weft.Graph(plain.topology, edge={"edge": xp.arange(count)})
     held = carrier(numbered, count, "edge")
     src, dst = plain.topology.edge_endpoints()
     state = held.state(
-        a=full(0, vertex_id), b=full(0, vertex_id), edge=full(lambda v: v.id, np.int64),
-        support=full(0), turn=full(-1), truss=full(0), seen=full(0),
-        lowest=scalar(0), floor=scalar(0),
-    )  # fmt: skip
+        a=weft.full(0, weft.vertex_id),
+        b=weft.full(0, weft.vertex_id),
+        edge=weft.full(lambda v: v.id, np.int64),
+        support=weft.full(0),
+        turn=weft.full(-1),
+        truss=weft.full(0),
+        seen=weft.full(0),
+        lowest=weft.scalar(0),
+        floor=weft.scalar(0),
+    )
     state.a[:count], state.b[:count] = src, dst
     state.support[:count], state.turn[:count] = supports(plain, config), STAYS
     held.iterate([take_away, lower], state, [], refill=[find_least, is_due], config=config)
@@ -144,8 +142,10 @@ def _peeled(plain: Graph, config: Config | None) -> Array:
     reference=REFERENCE,
     needs=NEEDS,
 )
-def k_truss(g: Graph, k: int | None = None, *, config: Config | None = None) -> Graph:
-    """Return the largest subgraph in which every edge is in k - 2 triangles or more.
+def k_truss(
+    g: weft.Graph, k: int | None = None, *, config: weft.Config | None = None
+) -> weft.Graph:
+    """Return the largest subgraph in which every edge is in at least k - 2 triangles.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def k_truss(g: Graph, k: int | None = None, *, config: Config | None = None) -> 
         A graph. To find the truss, parallel edges count once, and directed edges are taken to run
         both ways.
     k
-        The number of triangles plus 2; by default the largest for which there is a truss.
+        The number of triangles plus 2; by default the largest that has a truss.
     config
         How to run it.
 
@@ -177,5 +177,5 @@ def k_truss(g: Graph, k: int | None = None, *, config: Config | None = None) -> 
     src, dst = g.topology.edge_endpoints()
     inside = xp.zeros(g.num_vertices, bool)
     inside[src[kept]] = inside[dst[kept]] = True
-    # Parallel edges have the same number, so that all edges of a pair go together.
+    # Parallel edges have the same number, so all edges of a pair stay or go together.
     return g.remove_edges(src[~kept], dst[~kept], missing="ignore").subgraph(inside)

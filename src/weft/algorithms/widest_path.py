@@ -1,8 +1,7 @@
 """Widest paths.
 
-Method: the width of a path is its smallest weight; each vertex keeps the largest width of all paths
-from the source. A relaxation in the semiring of maximum and minimum, which ends because widths only
-grow:
+Method: the width of a path is its smallest weight; each vertex holds the largest width of all paths
+from the source. This is relaxation in the max-min semiring, which ends because widths only grow:
 
     width(v) = max(width(v), min(width(u), w(u, v))).
 
@@ -16,24 +15,19 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.sources import check_start
 from weft.arrays.device import move
-from weft.config import Config
-from weft.engine.state import full
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import edge
 
 Array = np.ndarray[Any, Any]
 
 
-@edge(into="width", reduce=monoids.max)
+@weft.edge(into="width", reduce=weft.max)
 def widen(u: Any, v: Any, e: Any) -> Any:
-    """Offer v the width over u."""
-    return fn.minimum(u.width, fn.cast(e.weight, np.float64))
+    """Offer v the width of the path through u."""
+    return weft.minimum(u.width, weft.cast(e.weight, np.float64))
 
 
 @algorithm(
@@ -44,8 +38,8 @@ def widen(u: Any, v: Any, e: Any) -> Any:
     reference="M. Pollack: The maximum capacity through a network (1960)",
     needs=Needs(BOTH, Fields(lambda i, w: 8, lambda i, w: 8, lambda i, w: 8), weighted=True),
 )
-def widest_path(g: Graph, source: Hashable, *, config: Config | None = None) -> Array:
-    """Return the largest width of all paths to every vertex.
+def widest_path(g: weft.Graph, source: Hashable, *, config: weft.Config | None = None) -> Array:
+    """Return the width of the widest path to every vertex.
 
     Parameters
     ----------
@@ -83,7 +77,7 @@ def widest_path(g: Graph, source: Hashable, *, config: Config | None = None) -> 
                 "some weights are NaN. Expected numbers: remove those edges or give them a weight."
             )
     start = np.atleast_1d(check_start(g, source))
-    state = g.state(width=full(-np.inf))
+    state = g.state(width=weft.full(-np.inf))
     places = move(start, g.topology.device)
     state.width[places] = np.inf
     g.iterate(widen, state, places, config=config)

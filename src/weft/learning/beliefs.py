@@ -41,27 +41,27 @@ from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
-# What a belief may move before others are told, as a part of the tolerance of messages: less of it
-# is left for the supersteps of all that follow.
+# How far a belief may move before it is sent, as a fraction of the message tolerance: the smaller,
+# the less remains for the later supersteps of all vertices.
 HELD_BACK = 2
-# The beliefs that move are few if they have less than one in so many arcs. An arc of those costs
-# some five times what it costs where all pass on.
+# Few beliefs move if they have less than one in this many arcs. An arc of theirs costs about five
+# times as much as when all vertices send.
 FEW_SHARE = 8
-FEWEST_ARCS = 1 << 22  # of a graph on which three more runs cost less than what they save
+FEWEST_ARCS = 1 << 22  # of a graph on which three more runs pay
 
 
 class Beliefs(NamedTuple):
-    """What `belief_propagation` found.
+    """The result of `belief_propagation`.
 
     Attributes
     ----------
     beliefs
-        For each vertex the probabilities of its states (for ``"max"`` the max-marginals, scaled to
-        add up to 1).
+        The probabilities of each vertex's states (for ``"max"`` the max-marginals, scaled to add up
+        to 1).
     steps
         The number of supersteps.
     converged
-        Whether the messages came to rest.
+        Whether the messages converged.
     """
 
     beliefs: Array
@@ -104,7 +104,7 @@ def passing(
 
     `form` is "products", "sums" (of the logarithms of messages, in place of products) or
     "logarithms" (of messages and beliefs). With `told`, in logarithms, it also counts the arcs of
-    those whose belief moves further than that, and keeps the beliefs that messages were made of.
+    vertices whose belief moves further than that, and saves the beliefs underlying the messages.
     """
     log = form == "logarithms"
     over = product_with_potential(column, turned, mode)
@@ -155,9 +155,9 @@ def passing(
 def passing_changes(
     column: str | None, turned: bool, mode: str, damping: float, tol: float
 ) -> tuple[Any, Any]:
-    """Return a superstep in which those whose belief moved pass on, and who those are at first.
+    """Return a superstep in which moved vertices send, and the condition for the first ones.
 
-    What a message was is taken out of the product, what it is now put in; in logarithms.
+    The old message is removed from the product and the new one added; in logarithms.
     """
     make = message_in_logs(column, turned, mode)
 
@@ -203,7 +203,7 @@ def belief_propagation(  # noqa: PLR0913
     Parameters
     ----------
     g
-        An undirected graph without self-loops. Parallel edges are factors each.
+        An undirected graph without self-loops. Each parallel edge is a factor.
     priors
         φ, of shape (n, k): for each vertex a non-negative value per state, not all 0.
     potential
@@ -215,25 +215,25 @@ def belief_propagation(  # noqa: PLR0913
         ``"sum"`` for marginals, ``"max"`` for the most probable assignment: the largest belief of
         each vertex is its state there, if the graph is a tree and there are no ties.
     tol
-        Stop when no element of any message moves by more than this.
+        Stop once no element of any message moves by more than this.
     max_iter
-        The largest number of supersteps.
+        The maximum number of supersteps.
     damping
-        How much of the old message is kept, from 0 up to below 1: more helps against oscillation.
-        In logarithms their mean is taken, so that the way to the same fixed point differs.
+        The weight of the old message, at least 0 and below 1: larger values damp oscillation. In
+        logarithms the mean is of logarithms, so the path to the same fixed point differs.
     log_domain
         Whether to keep messages and beliefs as logarithms. That is slower and rarely needed:
         products that could underflow at vertices with many neighbours are computed as sums of
         logarithms in any case.
     config
-        How to run it. With `change_driven` only those whose belief moved by more than `tol` / 2
-        pass on when few do, in logarithms; supersteps of all follow until no message moves by more
-        than `tol`. ``"auto"`` does so on graphs of some million edges.
+        How to run it. With `change_driven`, when few beliefs move by more than `tol` / 2, only
+        these vertices send, in logarithms; supersteps of all vertices follow until no message moves
+        by more than `tol`. ``"auto"`` does so on graphs with millions of edges.
 
     Returns
     -------
     Beliefs
-        The beliefs, the number of supersteps, and whether the messages came to rest.
+        The beliefs, the number of supersteps, and whether the messages converged.
 
     Raises
     ------
@@ -296,7 +296,7 @@ def belief_propagation(  # noqa: PLR0913
 
 
 def _is_driven(g: Graph, config: Config | None) -> bool:
-    """Whether a run is to be driven by changes."""
+    """Whether a run is change-driven."""
     wanted = config is not None and config.change_driven
     return wanted is True or (wanted == "auto" and g.topology.num_arcs >= FEWEST_ARCS)
 
@@ -304,8 +304,8 @@ def _is_driven(g: Graph, config: Config | None) -> bool:
 class _Steps(NamedTuple):
     """The steps of a run that changes drive."""
 
-    all: Any  # every vertex passes on
-    only: Any  # those pass on whose belief has moved
+    all: Any  # every vertex sends
+    only: Any  # vertices with moved beliefs send
     begin: Any  # they are found
 
 
@@ -313,7 +313,7 @@ def _by_changes(
     g: Graph, steps: _Steps, state: State, messages: State, tol: float, max_iter: int,
     config: Config,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Let all pass on while many beliefs move, then those whose belief did, then all again."""
+    """Let all vertices send while many beliefs move, then only moved ones, then all again."""
 
     def all_pass_on(few: int, most: int) -> Any:
         state.few = few
@@ -329,7 +329,7 @@ def _by_changes(
     if not first.converged or state.error <= tol:
         return first.steps, first.converged
     xp = module_of(state.prior)
-    # But for a constant of each vertex, which makes no difference.
+    # Up to a constant per vertex, which has no effect.
     with np.errstate(invalid="ignore"):
         state.product = xp.where(xp.isfinite(state.prior), state.belief - state.prior, 0)
     moved = g.run(steps.begin, state, config=config)
@@ -339,7 +339,7 @@ def _by_changes(
     )  # fmt: skip
     state.product = 0
     messages.known_to_be("dropped")
-    # That tells how far it is from rest, and ends drift.
+    # This measures the distance from convergence, and ends drift.
     done = first.steps + some.steps
     last = all_pass_on(-1, max(max_iter - done, 1))
     return done + last.steps, last.converged
@@ -364,6 +364,14 @@ _without_loops: weakref.WeakSet[Topology] = weakref.WeakSet()  # that were looke
 
 
 def _check_loops(topology: Topology) -> None:
+    if topology.carrier is not None:
+        count = topology.carrier.manifest.loops
+        if count == 0:
+            return
+        raise GraphError(
+            f"{count} edges lead from a vertex to itself. Expected a graph without self-loops; "
+            "partition it with self_loops='drop', and put what they say into the prior."
+        )
     src, dst = topology.endpoints()
     loops = src == dst
     if any_true(loops):

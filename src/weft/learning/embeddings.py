@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 
 @vertex(wake="all")
 def average(v: Any, importance: Any) -> None:
-    """Take the mean of the neighbours, and add it to the embedding."""
+    """Average the neighbours, and add the mean to the embedding."""
     total = v.gather(lambda u, e: u.x, monoids.sum)
     x = fn.normalize(total / fn.cast(fn.maximum(v.in_degree, 1), total.dtype), "l2")
     v.embedding = v.embedding + fn.cast(importance, x.dtype) * x
@@ -100,12 +100,13 @@ def fastrp(
     rounds = [real_of(weight) for weight in weights] if np.iterable(weights) else []
     if not rounds or not np.isfinite(rounds).all():
         raise ConfigError(
-            f"weights={shortened(weights)} are no weights. Expected a finite number per round."
+            f"weights={shortened(weights)} is not a list of weights. Expected a finite number per "
+            "round."
         )
     power = real_of(degree_power)
     if not np.isfinite(power):
         raise ConfigError(
-            f"degree_power={shortened(degree_power)} is no power. Expected a finite number."
+            f"degree_power={shortened(degree_power)} is not a power. Expected a finite number."
         )
     seed = check_integer("seed", seed, 0)
     state = g.state(

@@ -65,7 +65,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Factors(NamedTuple):
-    """What `als` found.
+    """The result of `als`.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def als(  # noqa: PLR0913
     ridge
         λ, which keeps factors small: a positive number.
     max_sweeps
-        How often both sides are solved for, at most.
+        The maximum number of times that both sides are solved.
     tol
         Stop when a sweep lowers the error by less than this share of it. A run that is driven by
         changes stops when no factor would move by more than twice this much.
@@ -208,7 +208,7 @@ def als(  # noqa: PLR0913
 def _is_driven(
     config: Config | None, implicit: float | None, alternate: bool
 ) -> tuple[bool, Config | None]:
-    """Return whether to be driven by changes, and the configuration of every other run."""
+    """Return whether the run is change-driven, and the configuration of all other runs."""
     if implicit is not None and not alternate:
         raise ConfigError(
             "alternate=False is not possible with implicit=: the systems of one side contain all "
@@ -234,7 +234,7 @@ def _measured(g: Graph, measure: Any, state: State, track: bool, config: Config 
 
 
 class _Fit(NamedTuple):
-    """What is solved for each vertex."""
+    """The parameters of the system at each vertex."""
 
     direction: str
     ridge: float

@@ -1,4 +1,4 @@
-"""Checks of what the learning algorithms are given, and of how they ended."""
+"""Checks of the inputs of learning algorithms, and of convergence."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ def check_weights(g: Graph, name: str, shapes: tuple[tuple[int, ...], ...]) -> t
 
 
 def check_column(g: Graph, name: str, *, negative: bool = True) -> None:
-    """Raise unless all numbers of an edge column are finite, and none negative where told so.
+    """Raise unless all numbers of an edge column are finite, and nonnegative if required.
 
-    A column is looked through once for each array that is assigned.
+    A column is checked once per assigned array.
     """
     if name == "weight" and not g.weighted:
         return
@@ -136,27 +136,27 @@ def check_column(g: Graph, name: str, *, negative: bool = True) -> None:
 
 
 def weight_of(e: Any, name: str, dtype: Any) -> Any:
-    """Return an edge column in the dtype that is computed in."""
+    """Return an edge column in the dtype of the computation."""
     return fn.cast(getattr(e, name), dtype)
 
 
 def pulled(config: Config | None) -> str | None:
-    """Return the direction for steps in which every arc sends, unless a configuration says it."""
+    """Return the direction for steps in which every arc sends, unless a configuration sets one."""
     return "pull" if config is None or config.direction == "auto" else None
 
 
 def tolerances(config: Config | None, tol: float) -> tuple[float | None, float]:
-    """Return what a function is to test its moves by, and what the engine is told.
+    """Return the tolerance for a function's own test of moves, and the one for the engine.
 
-    In a run that is driven by changes the engine compares with what others were told last, so that
-    small moves add up.
+    In a change-driven run the engine compares with the last sent values, so that small moves add
+    up.
     """
     driven = config is not None and bool(config.change_driven)
     return (None, tol) if driven else (tol, 0.0)
 
 
 def check_end(on_unconverged: str) -> None:
-    """Raise unless this is a way to end without convergence."""
+    """Raise unless `on_unconverged` has a known value."""
     if on_unconverged not in ("raise", "return"):
         raise ConfigError(unknown("on_unconverged", on_unconverged, ["raise", "return"]))
 

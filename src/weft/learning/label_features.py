@@ -45,7 +45,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Weighing(NamedTuple):
-    """How messages are weighed."""
+    """The weighting of messages."""
 
     weight: str  # the column
     apart: bool  # it has a weight for each property

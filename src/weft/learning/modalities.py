@@ -147,7 +147,7 @@ def _mixture(alpha: Any) -> Array:
     inside = some and bool((mixture >= 0).all()) and mixture.sum() <= 1 + 1e-9
     if not inside:
         raise ConfigError(
-            f"alpha={shortened(alpha)} is no mixture. Expected a number from 0 on for each "
+            f"alpha={shortened(alpha)} is not a mixture. Expected a number from 0 on for each "
             f"modality, together at most 1."
         )
     return mixture

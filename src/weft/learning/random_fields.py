@@ -62,7 +62,10 @@ def check_potentials(g: Graph, potential: Any, k: int, dtype: np.dtype[Any]) -> 
     """Return potentials of k states that may be multiplied in a dtype."""
     if isinstance(potential, str):
         column, what = potential, f"edge column {potential!r}"
-        values, shape = g.edge.storage(potential), edge_shape(g, potential)
+        shape = edge_shape(g, potential)
+        if g.topology.carrier is not None:
+            return _in_blocks(g, potential, shape == (k, k), SAFE_EXPONENT[dtype])
+        values = g.edge.storage(potential)
     else:
         column, what = None, "potential"
         values = as_array(potential)
@@ -84,6 +87,19 @@ def check_potentials(g: Graph, potential: Any, k: int, dtype: np.dtype[Any]) -> 
     if scaled:
         g = Graph(g.topology, edge={column: values}, order=g.order)
     return Potentials(g, column, np.ones((1, 1)), turned, spread)
+
+
+def _in_blocks(g: Graph, column: str, fits: bool, exponent: int) -> Potentials:
+    """Return the potentials of a partitioned graph, of which only the range is known."""
+    low, high = g.edge.extent(column)
+    if not fits or not 2.0**-exponent <= low <= high <= 2.0**exponent:
+        raise GraphError(
+            f"edge column {column!r} holds {'' if fits else 'other than '}matrices of the states "
+            f"from {low} to {high}. Expected one of each edge, with numbers from 2**-{exponent} to "
+            f"2**{exponent}: those of a partitioned graph are not scaled."
+        )
+    spread = math.log(high) - math.log(low)
+    return Potentials(g, column, np.ones((1, 1)), True, spread)
 
 
 def _scaled(values: Array, exponent: int) -> tuple[float, Array, bool]:

@@ -1,1 +1,1 @@
-"""What several algorithms share, and parts of algorithms with files of their own."""
+"""Code shared by several algorithms, and parts of larger algorithms."""

@@ -1,7 +1,7 @@
-"""Programs over items that are no vertices: walks, pairs of vertices.
+"""Programs over items other than vertices: walks, pairs of vertices.
 
 A program has one row of its state per vertex. A *carrier* is a graph with as many vertices as there
-are items, the first of which have the out-edges of a graph; so an item may look at the rows of any
+are items, the first of which have the out-edges of a graph; so an item can read the row of any
 vertex with `neighbor`, `degree`, `common` and `has_edge`. Rows are shared, not copied.
 """
 
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from weft.graph import Graph
+import weft
 from weft.topology.adjacency import Adjacency, index_dtype_for
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
 
-def carrier(g: Graph, items: int, *columns: str) -> Graph:
+def carrier(g: weft.Graph, items: int, *columns: str) -> weft.Graph:
     """Return a directed graph of `items` vertices at least, whose first rows are those of g.
 
     Its arcs have the named edge columns of g.
@@ -32,4 +32,4 @@ def carrier(g: Graph, items: int, *columns: str) -> Graph:
     held = Topology.from_sorted(
         Adjacency(offsets, targets), directed=True, keep="out", device=topology.device
     )
-    return Graph(held, edge={name: g.edge.in_slots(name, "out") for name in columns})
+    return weft.Graph(held, edge={name: g.edge.in_slots(name, "out") for name in columns})

@@ -1,4 +1,4 @@
-"""Draws of arcs at some vertices: uniform or by weight, with or without replacement."""
+"""Random draws of arcs at some vertices: uniform or by weight, with or without replacement."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.arrays.random import GAMMA, STEP, mix
-from weft.graph import Graph
 from weft.topology.topology import Direction
 
 Array = np.ndarray[Any, Any]
 
 
 class Draw(NamedTuple):
-    """How arcs are drawn.
+    """The rule by which arcs are drawn.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class Draw(NamedTuple):
 
 
 def drawn_arcs(
-    g: Graph, vertices: Array, count: int, draw: Draw, hop: int, direction: Direction
+    g: weft.Graph, vertices: Array, count: int, draw: Draw, hop: int, direction: Direction
 ) -> tuple[Array, Array, Array]:
-    """Return drawn arcs: the position of the vertex that drew, the other end, the edge.
+    """Return drawn arcs: the position of the drawing vertex, the other end, the edge.
 
-    They come in the order of the vertices, and in that of the slots for each; -1 draws all.
+    They are in the order of the vertices, then of the slots; -1 draws all.
     """
     topology = g.topology
     xp, rows = topology.xp, topology.adjacency(direction)
@@ -65,7 +65,7 @@ def _word(value: int) -> Any:
 
 
 def _units(xp: Any, key: Array, counter: Array) -> Array:
-    """Return random numbers in [0, 1) by the rule of `weft.random`."""
+    """Return random numbers in [0, 1), as `weft.random` defines them."""
     bits = mix(key ^ counter.astype(np.uint64) * _word(STEP))
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
@@ -85,11 +85,11 @@ def _below(units: Array, bound: Array) -> Array:
 
 
 def _distinct(xp: Any, begin: Array, degree: Array, key: Array, count: int) -> tuple[Array, Array]:
-    """Draw different slots, all of rows that have no more (Floyd's method)."""
+    """Draw distinct slots by Floyd's method; short rows are taken entirely."""
     few = degree <= count
     chosen = xp.full((degree.size, count), -1, np.int64)
     for turn in range(count):
-        last = degree - count + turn  # the largest place of this turn
+        last = degree - count + turn  # the largest position of this round
         place = _below(_units(xp, key, xp.full(key.size, turn)), xp.maximum(last + 1, 1))
         taken = (chosen[:, :turn] == place[:, None]).any(axis=1)
         chosen[:, turn] = xp.where(few, xp.where(turn < degree, turn, -1),
@@ -100,7 +100,7 @@ def _distinct(xp: Any, begin: Array, degree: Array, key: Array, count: int) -> t
 
 
 def _repeated(xp: Any, begin: Array, degree: Array, key: Array, count: int) -> tuple[Array, Array]:
-    """Draw slots of rows that have any, as often as asked for."""
+    """Draw slots of nonempty rows, the requested number of times."""
     owner = xp.repeat(xp.flatnonzero(degree > 0), count)
     turn = xp.arange(owner.size) % max(count, 1)
     place = _below(_units(xp, key[owner], turn), degree[owner])
@@ -126,13 +126,13 @@ def _distinct_by_weight(
 def _repeated_by_weight(
     xp: Any, begin: Array, degree: Array, key: Array, count: int, weight: Array
 ) -> tuple[Array, Array]:
-    """Look up random numbers in the sums of the weights of each row."""
+    """Look up random numbers in the prefix sums of each row's weights."""
     owner, slot = _all_slots(xp, begin, degree)
     kept = weight[slot] > 0
     owner, slot = owner[kept], slot[kept]
     first = xp.searchsorted(owner, xp.arange(degree.size))
     end = xp.searchsorted(owner, xp.arange(degree.size), side="right")
-    # Each row is scaled to the sum 1, so that a heavy row takes no digits from the others.
+    # Each row is scaled to the sum 1, so that heavy rows cost the others no precision.
     total = xp.bincount(owner, weights=weight[slot], minlength=degree.size)
     part = weight[slot] / total[owner]
     upto = xp.cumsum(part)

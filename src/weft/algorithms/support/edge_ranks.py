@@ -1,4 +1,4 @@
-"""Edges in order of weight, as distinct integers: what spanning forests choose by."""
+"""Ranks of edges by weight, as distinct integers, for spanning forests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
 
 Array = np.ndarray[Any, Any]
 
@@ -17,15 +16,15 @@ NONE: Final = np.iinfo(np.int64).max
 
 
 class Ranks(NamedTuple):
-    """How edges are ranked by (weight, number).
+    """The ranks of edges by (weight, number).
 
     Attributes
     ----------
     kind
-        ``"number"`` where all weights are equal, ``"int"`` and ``"float"`` where a weight of 32
-        bits stands above the number of its edge, ``"sorted"`` where ranks were sorted for.
+        ``"number"`` if all weights are equal, ``"int"`` and ``"float"`` if a 32-bit weight is
+        combined with the number of its edge, ``"sorted"`` if ranks were computed by sorting.
     values
-        By edge: the weights, or the ranks if sorted. None for numbers.
+        By edge: the weights, or the ranks if sorted. None for ``"number"``.
     order
         The edges by rank, if sorted.
     """
@@ -41,7 +40,7 @@ class Ranks(NamedTuple):
         return ranks & 0xFFFFFFFF if self.order is None else self.order[ranks]
 
 
-def rank_edges(g: Graph) -> Ranks:
+def rank_edges(g: weft.Graph) -> Ranks:
     """Return the ranks of the edges of a graph.
 
     Raises
@@ -69,12 +68,12 @@ def rank_edges(g: Graph) -> Ranks:
 
 def rank_of(kind: str, value: Any, number: Any) -> Any:
     """Return the rank of an edge within a traced function."""
-    number = fn.cast(number, np.int64)
+    number = weft.cast(number, np.int64)
     if kind == "number":
         return number
     if kind == "sorted":
         return value
     if kind == "float":
-        bits = fn.bitcast(fn.cast(value, np.float32) + np.float32(0), np.int32)
+        bits = weft.bitcast(weft.cast(value, np.float32) + np.float32(0), np.int32)
         value = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # in the order of the floats
-    return (fn.cast(value, np.int64) << 32) | number
+    return (weft.cast(value, np.int64) << 32) | number

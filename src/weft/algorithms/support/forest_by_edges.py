@@ -13,13 +13,8 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.support.edge_ranks import NONE, Ranks, rank_of
-from weft.config import Config
-from weft.engine.state import full
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.types import vertex_id
-from weft.program import vertex
 from weft.topology.adjacency import Adjacency, index_dtype_for
 from weft.topology.topology import Topology
 
@@ -27,14 +22,14 @@ Array = np.ndarray[Any, Any]
 
 
 def _root(parent: Any, x: Any) -> Any:
-    """Return the root above x; who comes this way later climbs less."""
+    """Return the root above x, shortening the path for later climbs."""
 
     def climb(x: Any, above: Any) -> Any:
         higher = parent.at(above).load()
         parent.at(x).set(higher)
         return above, higher
 
-    root, _ = fn.while_loop(lambda x, above: x != above, climb, x, parent.at(x).load())
+    root, _ = weft.while_loop(lambda x, above: x != above, climb, x, parent.at(x).load())
     return root
 
 
@@ -44,7 +39,7 @@ def _if(condition: Any, then: Callable[[], Any]) -> None:
     def once(_: Any) -> None:
         then()
 
-    fn.for_range(0, fn.where(condition, 1, 0), once)
+    weft.for_range(0, weft.where(condition, 1, 0), once)
 
 
 @functools.cache
@@ -54,7 +49,7 @@ def round_of(kind: str) -> list[Any]:
     def rank(v: Any) -> Any:
         return rank_of(kind, None if kind == "number" else v.weight, v.id)
 
-    @vertex(order_free=True)
+    @weft.vertex(order_free=True)
     def offer(v: Any) -> Any:
         """Offer the edge v to the components of its ends, unless that is one."""
         a, b = _root(v.parent, v.a), _root(v.parent, v.b)
@@ -66,20 +61,20 @@ def round_of(kind: str) -> list[Any]:
             _if(better, functools.partial(lambda end: v.best.at(end).min(own), end))
         return joins
 
-    @vertex(order_free=True)
+    @weft.vertex(order_free=True)
     def hook(v: Any) -> bool:
         """Hook the component that took the edge v under the other one.
 
-        Where both took it, it is the best of the root that stays, which is free to choose again:
-        no other edge has that rank, so that it does not matter who sees it.
+        If both took it, it is the best edge of the remaining root, which may choose again: no other
+        edge has that rank, so either component may see it.
         """
         a, b, own = v.a, v.b, rank(v)
         by_a = v.best.at(a).load() == own
         by_b = v.best.at(b).load() == own
-        low, high = fn.minimum(a, b), fn.maximum(a, b)
+        low, high = weft.minimum(a, b), weft.maximum(a, b)
         both = by_a & by_b
-        below = fn.where(both, high, fn.where(by_a, a, b))
-        above = fn.where(both, low, fn.where(by_a, b, a))
+        below = weft.where(both, high, weft.where(by_a, a, b))
+        above = weft.where(both, low, weft.where(by_a, b, a))
 
         _if(by_a | by_b, lambda: v.parent.at(below).set(above))
         _if(both, lambda: v.best.at(above).set(NONE))
@@ -89,25 +84,27 @@ def round_of(kind: str) -> list[Any]:
     return [offer, hook]
 
 
-def forest_by_edges(g: Graph, ranks: Ranks, config: Config | None) -> Array:
-    """Return for each edge whether it is in the forest."""
+def forest_by_edges(g: weft.Graph, ranks: Ranks, config: weft.Config | None) -> Array:
+    """Return the edges of the forest, in order."""
     topology, count = g.topology, g.num_edges
     held = _items(topology, max(count, g.num_vertices))
     state = held.state(
-        a=full(0, vertex_id), b=full(0, vertex_id), parent=full(lambda v: v.id, vertex_id),
-        best=full(NONE), taken=full(False),
-        **({} if ranks.values is None else {"weight": full(0, ranks.values.dtype)}),
-    )  # fmt: skip
+        a=weft.full(0, weft.vertex_id),
+        b=weft.full(0, weft.vertex_id),
+        parent=weft.full(lambda v: v.id, weft.vertex_id),
+        best=weft.full(NONE),
+        taken=weft.full(False),
+        **({} if ranks.values is None else {"weight": weft.full(0, ranks.values.dtype)}),
+    )
     state.a[:count], state.b[:count] = topology.edge_endpoints()
     if ranks.values is not None:
         state.weight[:count] = ranks.values
     held.iterate(round_of(ranks.kind), state, config=config)
-    taken: Array = state.taken[:count]
-    return taken
+    return topology.xp.flatnonzero(state.taken[:count])
 
 
-def _items(topology: Topology, count: int) -> Graph:
+def _items(topology: Topology, count: int) -> weft.Graph:
     """Return a graph of so many vertices and no edges, on the same device."""
     kind = index_dtype_for(count, topology.index_dtype)
     rows = Adjacency(topology.xp.zeros(count + 1, np.int64), topology.xp.zeros(0, kind))
-    return Graph(Topology.from_sorted(rows, directed=True, keep="out", device=topology.device))
+    return weft.Graph(Topology.from_sorted(rows, directed=True, keep="out", device=topology.device))

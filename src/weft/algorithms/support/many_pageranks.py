@@ -1,12 +1,11 @@
 """PageRank of several personalisations at once: one sweep moves a vector of ranks.
 
-Method: for each column p of the personalisation the ranks are, but for a factor that makes them add
-up to 1, the solution of
+Method: for each column p of the personalisation, the ranks are proportional to the solution of
 
     x(v) = d · Σ x(u) · w(u, v) / W(u) over u -> v  +  (1 - d) · p(v),
 
-found by iteration from x = p. Vertices without out-edges send nothing: what they send home in the
-usual definition only scales the solution. An edge is read once for all columns.
+found by iteration from x = p. Vertices without out-edges send nothing: the jumps that the usual
+definition gives them only scale the solution. An edge is read once for all columns.
 
 G. Jeh, J. Widom: Scaling personalized web search (WWW 2003).
 """
@@ -17,17 +16,12 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.support.ranking import Ranking
 from weft.algorithms.support.strengths import distribution
 from weft.arrays.device import as_array
 from weft.arrays.reduce import all_true
-from weft.engine.run import Run
-from weft.engine.state import scalar
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -37,25 +31,25 @@ def moving(weighted: bool, dtype: Any) -> Any:
 
     def share(u: Any, e: Any) -> Any:
         if weighted:
-            weight = fn.cast(e.weight, dtype)
-            return weight / fn.where(u.strength > 0, u.strength, 1) * u.rank
-        return u.rank / fn.cast(fn.maximum(u.out_degree, 1), dtype)
+            weight = weft.cast(e.weight, dtype)
+            return weight / weft.where(u.strength > 0, u.strength, 1) * u.rank
+        return u.rank / weft.cast(weft.maximum(u.out_degree, 1), dtype)
 
-    @vertex(wake="all")
+    @weft.vertex(wake="all")
     def move(v: Any, damping: Any) -> None:
-        kept = fn.cast(damping, dtype)
-        rank = kept * v.gather(share, monoids.sum) + (1 - kept) * v.home
-        moved = monoids.sum(abs(rank - v.rank))
-        fn.reduce("error", fn.cast(moved, np.float64), monoids.sum)
-        fn.reduce("mass", fn.cast(monoids.sum(rank), np.float64), monoids.sum)
+        kept = weft.cast(damping, dtype)
+        rank = kept * v.gather(share, weft.sum) + (1 - kept) * v.home
+        moved = weft.sum(abs(rank - v.rank))
+        weft.reduce("error", weft.cast(moved, np.float64), weft.sum)
+        weft.reduce("mass", weft.cast(weft.sum(rank), np.float64), weft.sum)
         v.rank = rank
 
     return move
 
 
 def many_ranks(
-    g: Graph, personalization: Any, strength: Array | None, wanted: Ranking
-) -> tuple[Array, Run]:
+    g: weft.Graph, personalization: Any, strength: Array | None, wanted: Ranking
+) -> tuple[Array, weft.Run]:
     """Return one column of ranks per column of the personalisation, and how the run ended."""
     dtype, tol = wanted.dtype, wanted.tol
     home = _homes(personalization, g.num_vertices).astype(dtype)
@@ -63,7 +57,10 @@ def many_ranks(
     if strength is not None:
         fields["strength"] = strength
     state = g.state(
-        **fields, damping=scalar(wanted.damping), error=scalar(np.inf), mass=scalar(0.0)
+        **fields,
+        damping=weft.scalar(wanted.damping),
+        error=weft.scalar(np.inf),
+        mass=weft.scalar(0.0),
     )
     run = g.iterate(
         moving(strength is not None, dtype), state,

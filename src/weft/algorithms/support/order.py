@@ -6,30 +6,46 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.ir.ops import INT64
-from weft.ir.trace import functions as fn
-from weft.program import vertex
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@vertex(on="all")
+@weft.vertex(on="all")
 def place(v: Any, seed: Any) -> None:
-    """Set the field `place`, by which vertices are ordered: the degree above 32 random bits."""
-    bits = fn.cast(fn.random_bits(seed, v.id) >> 32, INT64)
-    v.place = (fn.cast(v.out_degree, INT64) << 32) | bits
+    """Set the field `place`, which orders vertices: the degree above 32 random bits."""
+    bits = weft.cast(weft.random_bits(seed, v.id) >> 32, INT64)
+    v.place = (weft.cast(v.out_degree, INT64) << 32) | bits
 
 
-@vertex(on="all")
+@weft.vertex(on="all")
 def place_at_random(v: Any, seed: Any) -> None:
-    """Set the field `place` to 32 random bits, whatever the degree."""
-    v.place = fn.cast(fn.random_bits(seed, v.id) >> 32, INT64)
+    """Set the field `place` to 32 random bits, regardless of degree."""
+    v.place = weft.cast(weft.random_bits(seed, v.id) >> 32, INT64)
 
 
-def comes_before(u: Any, v: Any) -> Any:
-    """Whether u has the smaller place: fewer neighbours, then smaller bits, then a smaller id."""
-    return (u.place < v.place) | ((u.place == v.place) & (u.id < v.id))
+SHUFFLED = 31
+"""Bits of the numbers that `shuffled` puts into another order."""
+
+_ALL = (1 << SHUFFLED) - 1
+
+
+def shuffled(number: Any, turn: Any) -> Any:
+    """Return an int64 from 0 to 2**31 - 1 for another one, none of them twice.
+
+    Takes arrays and expressions. `turn` is such a number too; it chooses the order.
+    """
+    x = (number + turn) & _ALL
+    for shift, factor in ((16, 0x2C1B3C6D), (12, 0x297A2D39), (15, 1)):
+        x = ((x ^ (x >> shift)) * factor) & _ALL  # odd factors and shifts to the right lose nothing
+    return x
+
+
+def turn_of(seed: int) -> int:
+    """Return what `shuffled` takes for a seed."""
+    return int(drawn_bits(np, 1, seed)[0])
 
 
 def drawn_bits(xp: Any, count: int, seed: int) -> Any:

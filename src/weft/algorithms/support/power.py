@@ -1,4 +1,4 @@
-"""Power iterations: options, and what is said when one does not converge."""
+"""Power iterations: the stopping condition and the convergence check."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from weft.engine.run import Run
+import weft
 from weft.errors import ConvergenceError
 
 
 @functools.lru_cache(maxsize=16)
 def moved_little(tol: float) -> Callable[..., Any]:
-    """Return the condition that ends an iteration: the values moved by at most `tol` in all."""
+    """Return the condition that ends an iteration: a total change of at most `tol`."""
     return lambda moved: moved <= tol
 
 
-def check_convergence(run: Run, what: str, tol: float) -> None:
-    """Raise unless an iteration ended because the values moved little."""
+def check_convergence(run: weft.Run, what: str, tol: float) -> None:
+    """Raise unless an iteration ended by convergence."""
     if run.converged or run.steps == 0:
         return
     raise ConvergenceError(

@@ -1,19 +1,19 @@
-"""What a ranking is to be like: shared by the ways to compute it."""
+"""The parameters of a ranking, shared by all ways to compute it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from weft.config import Config
+import weft
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What ranks are wanted, how accurate, and how they are computed."""
+    """The requested ranks, their accuracy, and how to compute them."""
 
     damping: float
     tol: float
     max_iter: int
     dtype: Any
-    config: Config | None
+    config: weft.Config | None

@@ -1,4 +1,4 @@
-"""Dependencies of sources on vertices where path counts exceed the range of float64.
+"""Betweenness of vertices when path counts exceed the range of float64.
 
 Method: Brandes' sweeps over the levels of a search (see `betweenness`) with every path count held
 as a fraction and an exponent, σ(v) = f(v) · 2^p(v) with 1 <= f(v) < 2. Forward, a vertex takes the
@@ -11,7 +11,7 @@ Backward only ratios of counts along an edge occur, and σ(w) >= σ(v) keeps the
     share(v) = 1 / f(v) + Σ share(w) · 2^(p(v) - p(w)) over edges v -> w to the next level,
     betweenness(v) += f(v) · share(v) - 1    for v other than the source.
 
-Fractions and shares of odd levels are kept with a minus, as in `betweenness`. Powers of two are
+Fractions and shares of odd levels are stored negated, as in `betweenness`. Powers of two are
 built from bits, so that scaling is exact on every device.
 """
 
@@ -23,14 +23,8 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.backends import backend_of
-from weft.config import Config
-from weft.engine.state import full
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -40,14 +34,14 @@ SMALLEST = -1100  # 2 to the power of this is 0 in float64
 
 
 def sign(v: Any) -> Any:
-    """Return the sign of what v holds, by the parity of its level."""
-    return fn.where((v.level & 1) == 0, 1.0, -1.0)
+    """Return the sign of the values of v, by the parity of its level."""
+    return weft.where((v.level & 1) == 0, 1.0, -1.0)
 
 
-def keeps_at_once(g: Graph) -> bool:
-    """Whether what a vertex stores may be seen at once, which saves a copy; else it is stored late.
+def keeps_at_once(g: weft.Graph) -> bool:
+    """Whether stores of a vertex may be visible at once, which saves a copy.
 
-    It makes no difference to the result: a level reads only the levels beside it.
+    The result is the same either way: a level reads only adjacent levels.
     """
     return g.topology.carrier is None and backend_of(g.topology.device).updates_at_once
 
@@ -61,72 +55,76 @@ def store(v: Any, name: str, value: Any, at_once: bool) -> None:
 
 
 def beside(v: Any, value: Any) -> Any:
-    """Return what a neighbour holds if it is of a level next to that of v, else 0."""
-    return fn.maximum(-sign(v) * value, 0.0)
+    """Return the value of a neighbour if it is on a level next to that of v, else 0."""
+    return weft.maximum(-sign(v) * value, 0.0)
 
 
 @functools.cache
 def sweeps(at_once: bool) -> tuple[Any, Any]:
     """Return the functions of both sweeps."""
 
-    @vertex(order_free=True)
+    @weft.vertex(order_free=True)
     def count(v: Any) -> None:
-        """Add up the shortest paths to the level before."""
-        power = v.gather(lambda u, e: send(u.power, when=beside(v, u.fraction) > 0), monoids.max)
+        """Count the shortest paths to v from the previous level."""
+        power = v.gather(lambda u, e: weft.send(u.power, when=beside(v, u.fraction) > 0), weft.max)
         paths = v.gather(
-            lambda u, e: send(
+            lambda u, e: weft.send(
                 beside(v, u.fraction) * power_of_two(u.power - power),
                 when=beside(v, u.fraction) > 0,
             ),
-            monoids.sum,
+            weft.sum,
         )
-        exponent = (fn.bitcast(paths, np.int64) >> FRACTION_BITS) - BIAS
+        exponent = (weft.bitcast(paths, np.int64) >> FRACTION_BITS) - BIAS
         store(v, "fraction", sign(v) * paths * power_of_two(-exponent), at_once)
         store(v, "power", power + exponent, at_once)
 
-    @vertex(order_free=True)
+    @weft.vertex(order_free=True)
     def owe(v: Any) -> None:
         """Gather the shares of the next level."""
         beyond = v.gather(
-            lambda u, e: send(
+            lambda u, e: weft.send(
                 beside(v, u.share) * power_of_two(v.power - u.power), when=beside(v, u.share) > 0
             ),
-            monoids.sum,
+            weft.sum,
             direction="out",
         )
         fraction = abs(v.fraction)
         store(v, "share", sign(v) * (1 / fraction + beyond), at_once)
-        v.total = v.total + fn.where(v.level > 0, fraction * beyond, 0)
+        v.total = v.total + weft.where(v.level > 0, fraction * beyond, 0)
 
     return count, owe
 
 
 def power_of_two(exponent: Any) -> Any:
     """Return 2 to the power of an int64 up to 0, as a float64, by two exact halves."""
-    exponent = fn.maximum(exponent, SMALLEST)
+    exponent = weft.maximum(exponent, SMALLEST)
     half = exponent >> 1
     return _normal_power(half) * _normal_power(exponent - half)
 
 
 def _normal_power(exponent: Any) -> Any:
-    return fn.bitcast((exponent + BIAS) << FRACTION_BITS, np.float64)
+    return weft.bitcast((exponent + BIAS) << FRACTION_BITS, np.float64)
 
 
 class ScaledSweeps:
-    """The sweeps over a simple graph with both directions at hand."""
+    """The sweeps over a simple graph that stores both directions."""
 
-    def __init__(self, g: Graph, config: Config | None) -> None:
-        zeros = full(0.0)
+    def __init__(self, g: weft.Graph, config: weft.Config | None) -> None:
+        zeros = weft.full(0.0)
         self.g, self.config = g, config
         self.state = g.state(
-            level=full(-1, np.int32), power=full(0), fraction=zeros, share=zeros, total=zeros
+            level=weft.full(-1, np.int32),
+            power=weft.full(0),
+            fraction=zeros,
+            share=zeros,
+            total=zeros,
         )
 
     def add_owed(self, source: int, level: Array, trail: Sequence[Array]) -> None:
-        """Add what vertices owe to the paths beyond them, given the levels around a source."""
+        """Add each vertex's share of the paths beyond it, given the levels of a search."""
         g, state = self.g, self.state
-        state.level, state.power, state.share = level, full(0), full(0.0)
-        state.fraction = full(0.0).but(source, 1.0)
+        state.level, state.power, state.share = level, weft.full(0), weft.full(0.0)
+        state.fraction = weft.full(0.0).but(source, 1.0)
         count, owe = sweeps(keeps_at_once(g))
         g.replay(count, state, trail[:0:-1], config=self.config)
         g.replay(owe, state, trail, config=self.config)

@@ -7,18 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.algorithms.support.carrier import carrier
 from weft.algorithms.support.simple import simple
 from weft.arrays.device import as_array, move
-from weft.config import Config
-from weft.engine.state import full
 from weft.errors import GraphError
-from weft.graph import Graph
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
-from weft.ir.trace.neighbors import common
-from weft.ir.types import vertex_id
-from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -36,19 +29,19 @@ def summing(kind: str) -> Any:
     """Return the vertex function that sums over the common neighbours of a pair."""
 
     def share(w: Any) -> Any:
-        degree = fn.cast(fn.degree(w.id), np.float64)
+        degree = weft.cast(weft.degree(w.id), np.float64)
         if kind == "log":
-            return 1 / fn.log(degree)  # a common neighbour of two vertices has two neighbours
-        return 1 / degree if kind == "reciprocal" else fn.cast(1, np.float64)
+            return 1 / weft.log(degree)  # a common neighbour has two or more
+        return 1 / degree if kind == "reciprocal" else weft.cast(1, np.float64)
 
-    @vertex
+    @weft.vertex
     def look(v: Any) -> None:
-        v.total = common(v.a, v.b, share, monoids.sum)
+        v.total = weft.common(v.a, v.b, share, weft.sum)
 
     return look
 
 
-def check_pairs(g: Graph, pairs: Any) -> tuple[Array, Array]:
+def check_pairs(g: weft.Graph, pairs: Any) -> tuple[Array, Array]:
     """Return the two ends of each pair on the graph's device; those of all edges for None."""
     if pairs is None:
         return g.topology.edge_endpoints()
@@ -70,7 +63,7 @@ def check_pairs(g: Graph, pairs: Any) -> tuple[Array, Array]:
     return given[:, 0], given[:, 1]
 
 
-def of_pairs(g: Graph, pairs: Any, kind: str, config: Config | None) -> Pairs:
+def of_pairs(g: weft.Graph, pairs: Any, kind: str, config: weft.Config | None) -> Pairs:
     """Return sums over common neighbours: "count" of them, or of degrees "log" or "reciprocal"."""
     a, b = check_pairs(g, pairs)
     plain = simple(g)
@@ -78,7 +71,9 @@ def of_pairs(g: Graph, pairs: Any, kind: str, config: Config | None) -> Pairs:
     if not a.size:
         return Pairs(g.topology.xp.zeros(0), degree[:0], degree[:0])
     held = carrier(plain, a.size)
-    state = held.state(a=full(0, vertex_id), b=full(0, vertex_id), total=full(0.0))
+    state = held.state(
+        a=weft.full(0, weft.vertex_id), b=weft.full(0, weft.vertex_id), total=weft.full(0.0)
+    )
     state.a[: a.size], state.b[: a.size] = a, b
     held.run(summing(kind), state, g.topology.xp.arange(a.size), config=config)
     return Pairs(state.total[: a.size], degree[a], degree[b])

@@ -1,4 +1,4 @@
-"""Simple graphs, for algorithms that are defined on these alone.
+"""Simple graphs, for algorithms that are only defined on these.
 
 A graph is simple if it has no self-loops and no parallel edges.
 """
@@ -11,29 +11,29 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.arrays.reduce import any_true
 from weft.errors import GraphError
-from weft.graph import Graph
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
-PARTS = 32  # that slots are looked at in
+PARTS = 32  # in which slots are processed
 LEAST_PART = 1 << 16
 
-# The simple graph by (directed, needs both directions); None where the topology itself will do.
-_known: weakref.WeakKeyDictionary[Topology, dict[tuple[bool, bool], Graph | None]] = (
+# The simple graph by (directed, needs both directions); None if the topology itself is simple.
+_known: weakref.WeakKeyDictionary[Topology, dict[tuple[bool, bool], weft.Graph | None]] = (
     weakref.WeakKeyDictionary()
 )
 _lock = threading.Lock()
 
 
-def simple(g: Graph, *, directed: bool = False, both: bool = False) -> Graph:
+def simple(g: weft.Graph, *, directed: bool = False, both: bool = False) -> weft.Graph:
     """Return the simple graph of g, without columns; g itself if it is simple.
 
-    Directed edges are taken to run both ways, unless `directed` says that they keep their
-    direction. With `both`, the result can be traversed in both directions even if g stores only
-    one. The result is cached for as long as the structure of g exists.
+    Directed edges are taken to run both ways, unless `directed` keeps their direction. With `both`,
+    the result can be traversed in both directions even if g stores only one. The result is cached
+    for as long as the structure of g exists.
     """
     topology = g.topology
     directed = directed and g.directed
@@ -63,20 +63,20 @@ def has_loops(topology: Topology) -> bool:
 
 
 def _has_parallel_arcs(topology: Topology) -> bool:
-    """Whether a row has a target twice; takes the slots part by part, to need little memory."""
+    """Whether a row has a target twice; processes the slots in parts to limit memory."""
     rows = topology.adjacency(topology.primary_direction)
     offsets, targets, xp = rows.offsets, rows.targets, topology.xp
     length = max(LEAST_PART, -(-targets.size // PARTS))
     for begin in range(1, targets.size, length):
         end = min(begin + length, targets.size)
         same = targets[begin:end] == targets[begin - 1 : end - 1]
-        slots = xp.flatnonzero(same) + begin  # fine where a row begins there
+        slots = xp.flatnonzero(same) + begin  # allowed at the start of a row
         if slots.size and any_true(offsets[xp.searchsorted(offsets, slots)] != slots):
             return True
     return False
 
 
-def _simplified(topology: Topology, directed: bool) -> Graph:
+def _simplified(topology: Topology, directed: bool) -> weft.Graph:
     if topology.carrier is not None:
         raise GraphError(
             "This algorithm is defined on simple graphs, and the partitioned graph "
@@ -86,7 +86,7 @@ def _simplified(topology: Topology, directed: bool) -> Graph:
             + "); partition the edges again."
         )
     src, dst = topology.edge_endpoints()
-    return Graph.from_edges(
+    return weft.Graph.from_edges(
         src,
         dst,
         num_vertices=topology.num_vertices,

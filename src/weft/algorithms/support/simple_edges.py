@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from weft.graph import Graph
+import weft
 
 Array = np.ndarray[Any, Any]
 
 
-def pair_numbers(g: Graph, plain: Graph) -> Array:
-    """Return for each edge of g the edge of its simple graph between the same vertices.
+def pair_numbers(g: weft.Graph, plain: weft.Graph) -> Array:
+    """Return for each edge of g the corresponding edge of its simple graph.
 
     -1 for self-loops. The simple graph is undirected, or directed as g.
     """
@@ -27,8 +27,8 @@ def pair_numbers(g: Graph, plain: Graph) -> Array:
     return xp.where(src != dst, order[place], -1)
 
 
-def _keys(g: Graph, directed: bool) -> Array:
-    """Return one integer for each edge, the same for equal pairs of vertices."""
+def _keys(g: weft.Graph, directed: bool) -> Array:
+    """Return one integer for each edge, equal for equal pairs of vertices."""
     xp = g.topology.xp
     src, dst = (ends.astype(np.int64) for ends in g.topology.edge_endpoints())
     if not directed:

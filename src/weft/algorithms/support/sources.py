@@ -1,4 +1,4 @@
-"""Checks of the vertices that algorithms take: sources, and values given by vertices."""
+"""Checks of vertices passed to algorithms: sources, and values by vertex."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.arrays.checks import check_integer, real_of
 from weft.arrays.device import is_device_array, to_host
 from weft.errors import GraphError, shortened
-from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
 
-def check_source(g: Graph, source: Any, what: str = "source") -> int:
-    """Return a vertex, given by its label or number, as an int, or say that it does not exist."""
+def check_source(g: weft.Graph, source: Any, what: str = "source") -> int:
+    """Return a vertex, given by its label or number, as an int; raise if it does not exist."""
     if is_device_array(source) and source.ndim == 0:
         source = to_host(source)[()]
     if g.labels is not None:
@@ -30,8 +30,8 @@ def check_source(g: Graph, source: Any, what: str = "source") -> int:
     return int(source)
 
 
-def check_start(g: Graph, source: Any) -> int | Array:
-    """Return one source as an int, or distinct sources given as a list, a set or an array."""
+def check_start(g: weft.Graph, source: Any) -> int | Array:
+    """Return one source as an int, or a list, set or array of sources as a distinct array."""
     if type(source) is int and 0 <= source < g._topology.num_vertices and g._labels is None:
         return source  # the common case
     several = isinstance(source, list | set | frozenset | range)
@@ -41,7 +41,7 @@ def check_start(g: Graph, source: Any) -> int | Array:
     return check_source(g, source)
 
 
-def check_sources(g: Graph, sources: Any, seed: int) -> Array:
+def check_sources(g: weft.Graph, sources: Any, seed: int) -> Array:
     """Return distinct sources: all for None, a sample for a number, or the given ones."""
     n = g.num_vertices
     if sources is None:
@@ -58,14 +58,14 @@ def check_sources(g: Graph, sources: Any, seed: int) -> Array:
     return np.unique(_listed(g, sources, expected))
 
 
-def check_each(g: Graph, sources: Any) -> Array:
-    """Return the given sources as numbers, in the order given and as often; one may stand alone."""
+def check_each(g: weft.Graph, sources: Any) -> Array:
+    """Return the given sources as numbers, in the given order with repetitions."""
     if isinstance(sources, str | bytes | int | np.integer) and not isinstance(sources, bool):
         return np.array([check_source(g, sources)])
     return _listed(g, sources, "one vertex at least")
 
 
-def _listed(g: Graph, sources: Any, expected: str) -> Array:
+def _listed(g: weft.Graph, sources: Any, expected: str) -> Array:
     if g.labels is not None and not isinstance(sources, str | bytes):
         chosen = to_host(g.vertex_of(list(sources) if isinstance(sources, tuple) else sources))
     else:
@@ -77,8 +77,8 @@ def _listed(g: Graph, sources: Any, expected: str) -> Array:
     return chosen
 
 
-def values_at(g: Graph, values: Mapping[Any, Any], what: str) -> Array:
-    """Return values given by vertices, named as sources are, as an array with 0 for the others."""
+def values_at(g: weft.Graph, values: Mapping[Any, Any], what: str) -> Array:
+    """Return a mapping from vertices to values as an array, with 0 for missing vertices."""
     array = np.zeros(g.num_vertices)
     named: dict[int, Any] = {}
     for name, value in values.items():
@@ -112,7 +112,7 @@ def _check_number(source: int, n: int, what: str = "source") -> None:
         )
 
 
-def _labelled(g: Graph, source: Any, what: str) -> int:
+def _labelled(g: weft.Graph, source: Any, what: str) -> int:
     vertex = g.vertex_of(source)
     if not isinstance(vertex, int):
         raise GraphError(f"{what}={source!r} is a list. Expected one label.")

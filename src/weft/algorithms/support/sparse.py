@@ -1,4 +1,4 @@
-"""Graphs as sparse matrices of SciPy or CuPy, on their own device."""
+"""Graphs as sparse matrices of SciPy or CuPy, on the graph's device."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.algorithms.support.communities import weighted_copy
-from weft.graph import Graph
 
 
-def sparse_module(g: Graph) -> Any:
+def sparse_module(g: weft.Graph) -> Any:
     """Return scipy.sparse, or cupyx.scipy.sparse for a graph on a GPU, with its solvers."""
     name = "scipy.sparse" if g.topology.xp is np else "cupyx.scipy.sparse"
     importlib.import_module(f"{name}.linalg")
     return importlib.import_module(name)
 
 
-def adjacency_matrix(g: Graph, weighted: bool, *, loops: bool) -> Any:
-    """Return the symmetric matrix of weights, those of parallel edges added up; 1 without weights.
+def adjacency_matrix(g: weft.Graph, weighted: bool, *, loops: bool) -> Any:
+    """Return the symmetric matrix of weights, summed over parallel edges; 1 without weights.
 
-    A self-loop stands once on the diagonal, if `loops` keeps it.
+    A self-loop is one diagonal entry, if `loops` is true.
     """
     copy = weighted_copy(g, weighted, "a matrix")
     rows = copy.topology.out

@@ -1,8 +1,8 @@
 """Strengths: the total weight of the edges that leave each vertex, safe from overflow.
 
 A rank is divided by the strength of its vertex and multiplied by a weight, so both must stay well
-inside the range of the dtype. Where they do not, the weights of every vertex are scaled by a power
-of two of its own, which leaves their proportions as they are.
+within the range of the dtype. If they do not, the weights of each vertex are scaled by a power of
+two, which preserves their proportions.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+import weft
 from weft.arrays.device import module_of
 from weft.arrays.reduce import all_true
 from weft.errors import GraphError
-from weft.graph import Graph
 from weft.topology.adjacency_gpu import sums_of_keys
 
 Array = np.ndarray[Any, Any]
@@ -24,8 +24,8 @@ SAFE_EXPONENT = {np.dtype(np.float64): 900, np.dtype(np.float32): 60}
 MOST_SCALED = 1000  # the largest power of two to scale by; twice that would not be a float64
 
 
-def usable_strengths(g: Graph, dtype: Any) -> tuple[Graph, Array]:
-    """Return a graph with weights to follow edges by, and the strength of each vertex in a dtype.
+def usable_strengths(g: weft.Graph, dtype: Any) -> tuple[weft.Graph, Array]:
+    """Return a graph with usable edge weights, and the strength of each vertex, in a dtype.
 
     The graph is g itself unless a strength is too large or too small for the dtype.
     """
@@ -37,9 +37,9 @@ def usable_strengths(g: Graph, dtype: Any) -> tuple[Graph, Array]:
     weight = topology.slot_values(g.edge.storage("weight"), topology.primary_direction)
     weight = weight * powers_to_one(strength)[src]
     if topology.directed:
-        scaled = Graph(topology, edge={"weight": weight}, order=g.order)
-    else:  # both ends of an edge scale its weight
-        scaled = Graph.from_edges(
+        scaled = weft.Graph(topology, edge={"weight": weight}, order=g.order)
+    else:  # the weight is scaled at both ends of an edge
+        scaled = weft.Graph.from_edges(
             src, dst, weight, num_vertices=g.num_vertices, index_dtype=topology.index_dtype,
             device=topology.device,
         )  # fmt: skip
@@ -68,7 +68,7 @@ def _is_safe(strength: Array, exponent: int) -> bool:
     return all_true(inside | (strength == 0))
 
 
-def _strengths(g: Graph) -> Array:
+def _strengths(g: weft.Graph) -> Array:
     """Return the total weight of the edges that leave each vertex; infinity where it overflows."""
     if not g.weighted:
         return g.out_degree.astype(np.float64)

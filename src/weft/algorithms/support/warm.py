@@ -1,4 +1,4 @@
-"""Results of an earlier version of a graph as a start, where edges were added since."""
+"""Earlier results as starting points, if only edges were added to the graph since."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import weft
 from weft.arrays.device import as_array, move
 from weft.arrays.reduce import any_true
 from weft.errors import ConfigError, GraphError
-from weft.graph import Graph
 from weft.graph.mutation import added_since
 
 Array = np.ndarray[Any, Any]
 
 
 class Insertions(NamedTuple):
-    """The ends of the edges that a graph has more, and how many vertices it had before."""
+    """The ends of the edges added to a graph, and the number of vertices it had before."""
 
     src: Array
     dst: Array
     num_vertices: int
 
 
-def insertions(g: Graph, warm_start: Any, since: Graph | int | None) -> Insertions | None:
-    """Return what came since the version that `warm_start` is a result of; None without it.
+def insertions(g: weft.Graph, warm_start: Any, since: weft.Graph | int | None) -> Insertions | None:
+    """Return the edges added since the version of `warm_start`; None without a warm start.
 
     Raises
     ------
     ConfigError
-        If one of both was given alone.
+        If only one of the two was given.
     GraphError
-        If edges were removed since, or the version is not known.
+        If edges were removed since, or the version is unknown.
     """
     if warm_start is None and since is None:
         return None
@@ -45,7 +45,7 @@ def insertions(g: Graph, warm_start: Any, since: Graph | int | None) -> Insertio
 
 
 def refuse_limits(**limits: Any) -> None:
-    """Raise if a continued search was given a limit: what lies behind it would stay as it was."""
+    """Raise if a continued search has a limit: results beyond it would be stale."""
     for name, value in limits.items():
         if value is not None:
             raise ConfigError(
@@ -55,7 +55,7 @@ def refuse_limits(**limits: Any) -> None:
 
 
 def continued(
-    g: Graph, values: Any, came: Insertions, fill: Any, *, integral: bool = False
+    g: weft.Graph, values: Any, came: Insertions, fill: Any, *, integral: bool = False
 ) -> Array:
     """Return one array of an earlier result on the graph's device, `fill` for new vertices."""
     array, xp = as_array(values), g.topology.xp
@@ -70,10 +70,10 @@ def continued(
     return longer
 
 
-def continued_labels(g: Graph, values: Any, came: Insertions) -> Array:
-    """Return the components of an earlier result: each vertex's label is the least of its own.
+def continued_labels(g: weft.Graph, values: Any, came: Insertions) -> Array:
+    """Return the components of an earlier result, after checking them.
 
-    The labels are used as trees of parents, in which a cycle would never end.
+    The labels are used as parents of trees, in which a cycle would cause an endless loop.
     """
     label = continued(g, values, came, 0, integral=True)[: came.num_vertices]
     check_within(label, 0, came.num_vertices, "label")
@@ -101,7 +101,7 @@ def check_within(array: Array, least: int, end: int, what: str) -> None:
 def _check_tree(dist: Array, parent: Array, least: float) -> None:
     """Raise unless distances are numbers, and do not fall from a parent to its children."""
     reached = parent >= 0
-    above = parent[parent]  # of vertices without a parent, that of the last one: not looked at
+    above = parent[parent]  # for vertices without a parent, the last one's; not used
     wrong = reached & ((dist != dist) | (above < 0))
     if least >= 0:
         wrong |= reached & (dist < dist[parent])
@@ -115,13 +115,12 @@ def _check_tree(dist: Array, parent: Array, least: float) -> None:
 
 
 def continued_tree(
-    g: Graph, source: int, warm_start: Any, came: Insertions, least: float
+    g: weft.Graph, source: int, warm_start: Any, came: Insertions, least: float
 ) -> tuple[Array, Array, Array]:
-    """Return distances and parents of an earlier search, and the vertices to go on from.
+    """Return distances and parents of an earlier search, and the vertices to continue from.
 
-    These are the ends of new edges from which the other end may be nearer, since no edge is
-    shorter than `least`. All other edges are settled: the search went over them before, or will
-    when it improves the end that they leave.
+    These are the ends of new edges that may bring the other end nearer, since no edge is shorter
+    than `least`. All other edges were relaxed before, or will be when their source improves.
     """
     if not isinstance(warm_start, tuple | list) or len(warm_start) != 2:
         raise GraphError(

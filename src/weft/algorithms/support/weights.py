@@ -1,12 +1,12 @@
-"""Weights that an algorithm multiplies or adds: finite, and not negative."""
+"""Checks that weights are finite and not negative."""
 
 from __future__ import annotations
 
+import weft
 from weft.errors import GraphError
-from weft.graph import Graph
 
 
-def check_weights(g: Graph, weighted: bool, what: str) -> bool:
+def check_weights(g: weft.Graph, weighted: bool, what: str) -> bool:
     """Return whether weights are to be read; raise if they are negative or not finite."""
     if not weighted or not g.weighted or g.num_edges == 0:
         return False
