@@ -3,12 +3,16 @@
 import multiprocessing
 import socket
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import weft
 from partitioned import written
+from weft.arrays.device import EMULATED
+from weft.backends.blocks.streamed import union
+from weft.blocks import nccl
 from weft.blocks.exchange import HostExchange
 from weft.errors import ConfigError, WeftError
 
@@ -120,6 +124,19 @@ def test_devices_exchange_too(graphs, monkeypatch):
         np.testing.assert_array_equal(level, weft.bfs(whole, 0).level)
 
 
+def test_processes_count_triangles_together(tmp_path, monkeypatch):
+    """Each meets the rows of its own blocks with those of all blocks."""
+    monkeypatch.delenv("WEFT_EVALUATE", raising=False)
+    rng = np.random.default_rng(2)
+    whole = weft.Graph.from_edges(
+        *rng.integers(0, 60, (2, 300)), num_vertices=64, directed=False, duplicates="first",
+        self_loops="drop",
+    )  # fmt: skip
+    written(whole, tmp_path, 4)
+    found = together(3, lambda ex: weft.triangle_count(weft.open(tmp_path / "blocks", exchange=ex)))
+    assert found == [weft.triangle_count(whole)] * 3
+
+
 def _in_a_process(rank, port, folder, queue):
     exchange = HostExchange(rank, 2, ("127.0.0.1", port), KEY)
     g = weft.open(folder, exchange=exchange)
@@ -146,20 +163,36 @@ def test_processes(tmp_path):
 
 
 def test_what_processes_cannot_do_together_is_refused(graphs, tmp_path):
-    @weft.edge(into="total", reduce=weft.sum)
-    def shared(u, v, e):
-        return weft.common(u, v, lambda w: 1.0, weft.sum)
-
     exchange = HostExchange(0, 1, ("127.0.0.1", 1), KEY)
-    g = weft.open(graphs[0], exchange=exchange)
-    if not g.directed:
-        with pytest.raises(ConfigError, match=r"'shared'.*weft\.common.*without exchange="):
-            g.run(shared, g.state(total=weft.full(0.0)))
     weft.write(graphs[1], tmp_path / "whole.weft")
     with pytest.raises(ConfigError, match=r"exchange=.*is a file.*weft\.partition"):
         weft.open(tmp_path / "whole.weft", exchange=exchange)
     with pytest.raises(ConfigError, match=r"rank=2 of 2.*0 to 1"):
         HostExchange(2, 2, ("127.0.0.1", 1), KEY)
+
+
+@pytest.mark.parametrize("identifier", [bytes(range(128, 256)), tuple(range(-64, 64))])
+def test_the_processes_of_a_group_get_one_identifier(identifier, monkeypatch):
+    """CuPy 14 has bytes, earlier ones have numbers."""
+    made = []
+
+    def communicator(size, known, rank):
+        made.append((size, known, rank))
+
+    fake = SimpleNamespace(
+        get_unique_id=lambda: identifier, NCCL_INT8=0, NcclCommunicator=communicator
+    )
+    monkeypatch.setattr(nccl, "_nccl", lambda: fake)
+    monkeypatch.setattr(nccl, "open_device", lambda name: EMULATED)
+    together(3, nccl.NcclExchange)
+    assert sorted(made, key=lambda one: one[2]) == [(3, identifier, rank) for rank in range(3)]
+
+
+def test_nothing_reached_is_an_array_of_the_device():
+    class Module:
+        zeros = staticmethod(lambda size, dtype: "of the device")
+
+    assert union([], np.int32, 5, Module) == "of the device"
 
 
 def test_a_process_that_ends_is_reported():

@@ -93,11 +93,6 @@ def test_learning(simple):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
 
 
-def test_belief_propagation_is_refused_since_messages_lie_on_arcs(simple):
-    with pytest.raises((ConfigError, GraphError), match=r"to\('cpu'\)"):
-        weft.learning.belief_propagation(simple[0], np.ones((64, 2)), np.ones((2, 2)))
-
-
 @pytest.mark.parametrize("blocks", [1, 4])
 @pytest.mark.parametrize(
     ("edges", "n"),

@@ -97,7 +97,7 @@ class Rows(NamedTuple):
     offsets: Array
 
     def bounds(self, arcs: int) -> tuple[Array, Array]:
-        """Return where the rows that have arcs begin and end."""
+        """Return the range of the rows with arcs."""
         rows = self.members - self.first
         lows, highs = self.offsets[rows].astype(np.int64), self.offsets[rows + 1].astype(np.int64)
         lows[rows == 0] = 0
@@ -213,7 +213,7 @@ class BlockReader:
         return _block(some.first, arrays, room)
 
     def recycle(self, block: Block) -> None:
-        """Let a later block take the memory of one that is not looked at any more."""
+        """Reuse the memory of a block that is no longer read."""
         if block.room is not None:
             self._rooms.append(block.room)
             block.room = None

@@ -45,7 +45,7 @@ Chunks = Callable[[int], Iterator[Chunk]]
 
 @dataclass(frozen=True)
 class BuildPlan:
-    """How to build; see `weft.partition`."""
+    """The options of building; see `weft.partition`."""
 
     memory: int
     blocks: int | None = None
@@ -93,7 +93,7 @@ class _Build:
         self.journal: dict[str, Any] = self._known_journal()
 
     def run(self) -> Manifest:
-        """Do what is left to do."""
+        """Run the remaining steps."""
         if "cuts" not in self.journal:
             self._note(**self._counted())
         if not self.journal.get("scattered"):
@@ -164,7 +164,7 @@ class _Build:
         }  # fmt: skip
 
     def _cuts(self, work: Array, item_bytes: int) -> list[int]:
-        """Return where rows are cut, so that every block has about the same number of arcs."""
+        """Return the boundaries of blocks with about equally many arcs."""
         n = work.size
         room = max(1, self.plan.memory // (COPIES * item_bytes))
         needed = max(1, -(-int(work.sum()) // max(1, room // 2)))

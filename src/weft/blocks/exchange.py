@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from weft.arrays.device import module_of, to_host
 from weft.errors import ConfigError, WeftError
 
 PATIENCE_S: Final = 60.0  # for the processes of a group to find each other
@@ -54,9 +55,9 @@ class HostExchange:
     size : int
         How many processes there are.
     address : tuple of str and int
-        Where the process of rank 0 waits for the others.
+        The address at which the process of rank 0 waits for the others.
     key : bytes
-        A secret of the group: whoever does not have it is turned away.
+        A shared secret: connections without it are rejected.
 
     Raises
     ------
@@ -79,24 +80,25 @@ class HostExchange:
             self._others = [ranked[other] for other in range(1, size)]
 
     def gather(self, array: Any) -> list[Any]:
-        """Return the arrays of all processes, by rank."""
-        own = np.ascontiguousarray(array)
+        """Return the arrays of all processes, by rank, on the device of this one's."""
+        own = np.ascontiguousarray(to_host(array))
         self.bytes_sent += own.nbytes
         try:
             if self.rank > 0:
                 self._others[0].send(own)
-                found: list[Any] = self._others[0].recv()
-                return found
-            gathered = [own, *(connection.recv() for connection in self._others)]
-            for connection in self._others:
-                connection.send(gathered)
+                gathered: list[Any] = self._others[0].recv()
+            else:
+                gathered = [own, *(connection.recv() for connection in self._others)]
+                for connection in self._others:
+                    connection.send(gathered)
         except (EOFError, OSError) as error:
             raise WeftError(
                 f"a process of the group has ended ({type(error).__name__}), so that this one, of "
                 f"rank {self.rank}, cannot go on. Start all {self.size} again; look at what the "
                 "other one said."
             ) from None
-        return gathered
+        xp = module_of(array)
+        return [xp.asarray(part) for part in gathered]
 
     def close(self) -> None:
         """End the connections."""

@@ -62,7 +62,7 @@ class BlockEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a partitioned graph consists of.
+    """The description of a partitioned graph.
 
     Attributes
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -17,24 +18,23 @@ class NcclExchange:
     Parameters
     ----------
     host : Exchange
-        By which the processes find each other, and tell how long their arrays are.
+        Connects the processes, and exchanges the lengths of their arrays.
     device : str
-        The GPU of this process, as in `weft.open`; no other process may have the same.
+        The GPU of this process, as in `weft.open`; each process needs its own.
     """
 
     def __init__(self, host: Exchange, device: str = "cuda") -> None:
         self.host, self.rank, self.size, self.bytes_sent = host, host.rank, host.size, 0
         gpu = open_device(device)
         self.xp = gpu.xp
-        nccl = getattr(self.xp.cuda, "nccl", None)
+        nccl = _nccl()
         if nccl is None:
             raise DeviceError(
                 "CuPy finds no NCCL here. Install the package nvidia-nccl-cu13 (or -cu12, by the "
                 "CUDA version of CuPy), or exchange by weft.HostExchange alone."
             )
-        own = nccl.get_unique_id() if self.rank == 0 else ()
-        identifiers = host.gather(np.array(own, np.int64))
-        identifier = tuple(int(number) for number in identifiers[0])
+        own = _packed(nccl.get_unique_id() if self.rank == 0 else b"")
+        identifier = _unpacked(host.gather(own)[0])
         self._bytes = nccl.NCCL_INT8
         with gpu.current():
             self._group = nccl.NcclCommunicator(self.size, identifier, self.rank)
@@ -54,3 +54,23 @@ class NcclExchange:
         self._group.allGather(sent.data.ptr, came.data.ptr, sent.nbytes, self._bytes, stream)
         self.bytes_sent += sent.nbytes
         return [came[rank, :length] for rank, length in enumerate(lengths)]
+
+
+def _packed(identifier: bytes | tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return the identifier of a group as an array: bytes since CuPy 14, numbers before."""
+    return np.array([isinstance(identifier, bytes), *identifier], np.int64)
+
+
+def _unpacked(array: np.ndarray[Any, Any]) -> bytes | tuple[int, ...]:
+    """Return the identifier of a group in the form that CuPy takes."""
+    is_bytes, *numbers = array.tolist()
+    return bytes(numbers) if is_bytes else tuple(numbers)
+
+
+def _nccl() -> Any:
+    """Return CuPy's module of NCCL, which is loaded only when it is imported; None if it cannot."""
+    try:
+        found = importlib.import_module("cupy.cuda.nccl")
+    except ImportError:
+        return None
+    return found if hasattr(found, "NcclCommunicator") else None

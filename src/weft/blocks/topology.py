@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.arrays.device import BLOCKS, Device
 from weft.blocks.manifest import Manifest
+from weft.blocks.scratch import scratch_array
 from weft.errors import GraphError
 from weft.topology.topology import Adjacency, Array, Direction, Keep, Topology
 
@@ -77,6 +78,13 @@ class PartitionedTopology(Topology):
     def edges(self, direction: Direction) -> Array | None:
         """Refuse: the arcs are not in memory."""
         self.refuse("the ids of all edges")
+
+    def empty_arcs(self, shape: Any, dtype: Any) -> Array:
+        """Return an array for edge state: on a CPU a file, if it is large."""
+        if self.device != BLOCKS:
+            return self.xp.empty(shape, dtype)
+        extent = (shape,) if isinstance(shape, int) else tuple(shape)
+        return scratch_array(self.carrier.folder, extent, np.dtype(dtype))
 
     def arranged(self, order: Array) -> Topology:
         """Refuse: blocks stay in the order in which they were built."""

@@ -169,6 +169,8 @@ def _built(
     edges: Any, keys: Array, held: Any, kinds: dict[str, str], count: int, directed: bool
 ) -> tuple[Any, Manifest, dict[str, Array]]:
     """Return the cached blocks, the manifest and the degrees."""
+    from pyspark import StorageLevel
+
     from weft.spark import tasks
 
     n, names = int(keys.size), list(kinds)
@@ -183,19 +185,21 @@ def _built(
     ways = ("out", "in") if directed else ("out",)
     work = np.cumsum(sum(degrees.values()) + 1)
     marks = np.linspace(0, work[-1] if n else 0, min(count, max(n, 1)) + 1)[1:-1]
-    cuts = np.unique([0, *(np.searchsorted(work, marks) + 1).tolist(), n])
+    cuts = (
+        np.unique([0, *(np.searchsorted(work, marks) + 1).tolist(), n]) if n else np.zeros(2, int)
+    )
     dtype = index_dtype_for(n)
-    arcs_schema = "number int, out boolean, row long, target long" + "".join(
+    placed = _placed(edges.sparkSession, len(cuts) - 1)
+    arcs_schema = "place long, out boolean, row long, target long" + "".join(
         f", {name} {kind}" for name, kind in zip(names, _spark_types(kinds), strict=True)
     )
     ends = ("__src", "__dst")
-    arcs = edges.mapInArrow(
-        tasks.arcs_of_edges(ends, names, cuts, ways, directed, held), arcs_schema
-    )
-    build = tasks.build_blocks(tuple(cuts.tolist()), dtype.name, names, ways)
-    blocks = arcs.groupBy("number").applyInArrow(build, "number int, blocks binary")
-    blocks = blocks.coalesce(len(cuts) - 1).persist()  # a task without a block is not free
-    present = {row["number"] for row in blocks.select("number").collect()}
+    arcs = edges.mapInArrow(tasks.arcs_of_edges(ends, names, cuts, ways, placed, held), arcs_schema)
+    build = tasks.build_blocks(tuple(cuts.tolist()), dtype.name, names, ways, placed)
+    arcs = arcs.union(_marks(edges.sparkSession, placed, arcs.schema))
+    blocks = arcs.repartition(len(cuts) - 1, "place").groupBy("place")
+    blocks = blocks.applyInArrow(build, "number int, blocks binary")
+    blocks = blocks.persist(StorageLevel.DISK_ONLY)  # tasks map files of their own
     manifest = Manifest(
         num_vertices=n,
         num_edges=num_edges,
@@ -209,9 +213,6 @@ def _built(
         loops=loops,
         parallel=num_edges - edges.select(*_pair(edges, directed)).distinct().count(),
     )
-    empty = sorted(set(range(manifest.num_blocks)) - present)
-    if empty:
-        blocks = blocks.union(_empty_blocks(edges.sparkSession, manifest, empty, kinds)).persist()
     return blocks, manifest, {way: d.astype(dtype) for way, d in degrees.items()}
 
 
@@ -225,22 +226,30 @@ def _pair(edges: Any, directed: bool) -> list[Any]:
     return [low, functions.greatest("__src", "__dst").alias("high")]
 
 
-def _empty_blocks(
-    session: Any, manifest: Manifest, numbers: list[int], kinds: dict[str, str]
-) -> Any:
-    """Return the blocks of rows without arcs, which still have to be visited."""
-    import pickle
+def _placed(session: Any, count: int) -> list[int]:
+    """Return one value for each of some partitions that Spark puts there, in order.
 
-    from weft.blocks.block_file import Block
+    So every partition gets one block. Where Spark put block numbers themselves, some partitions
+    would have several, and others none.
+    """
+    from pyspark.sql import functions
 
-    rows = []
-    for number in numbers:
-        first, end = manifest.cuts[number], manifest.cuts[number + 1]
-        columns = {name: np.zeros(0, kind) for name, kind in kinds.items()}
-        offsets, targets = np.zeros(end - first + 1, np.int64), np.zeros(0, manifest.index_dtype)
-        held = {way: Block(first, offsets, targets, columns) for way in manifest.blocks}
-        rows.append((number, bytearray(pickle.dumps(held, protocol=5))))
-    return session.createDataFrame(rows, "number int, blocks binary")
+    place = functions.pmod(functions.hash("id"), functions.lit(count)).alias("place")
+    tried = session.range(count * (int(count).bit_length() + 16)).select("id", place)
+    found = tried.groupBy("place").agg(functions.min("id").alias("id")).collect()
+    return [row["id"] for row in sorted(found, key=lambda row: row["place"])]
+
+
+def _marks(session: Any, placed: list[int], schema: Any) -> Any:
+    """Return a row for every block that stands for no arc: blocks without arcs are there too."""
+    from pyspark.sql import functions
+
+    frame = session.createDataFrame([(place,) for place in placed], "place long")
+    values = {"out": True, "row": -1, "target": -1}
+    return frame.select("place", *(
+        functions.lit(values.get(field.name, 0)).cast(field.dataType).alias(field.name)
+        for field in schema.fields[1:]
+    ))  # fmt: skip
 
 
 def _spark_types(kinds: dict[str, str]) -> list[str]:

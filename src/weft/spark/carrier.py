@@ -3,12 +3,17 @@
 The state that a sweep reads is broadcast; what blocks write comes back for the vertices that got a
 message. A job depends on the blocks alone, so its lineage stays as short in the fiftieth superstep
 as in the first, and Spark repeats the tasks of executors that it loses.
+
+Spark keeps the blocks. The first sweep is given their contents and leaves them in files on the
+machines of its tasks, from which later ones map them: passing arcs from Spark to Python would take
+longer than sweeping them. Where a file is missing, that block is passed on again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +22,13 @@ import numpy as np
 from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, merge, start_of_scalar
 from weft.backends.blocks.kernels import BlockRun, BlockSpace
-from weft.backends.blocks.refusals import refuse
 from weft.backends.blocks.stages import ArcPart
 from weft.backends.blocks.streamed import union
 from weft.blocks.block_file import Block
 from weft.blocks.manifest import Manifest
 from weft.ir.ops import Program
 from weft.ir.request import Request, Start
+from weft.plan.queries import END_ROW, LEAST_ROW
 from weft.spark import tasks
 from weft.spark.checkpoints import Checkpoints
 from weft.topology.topology import Adjacency, Direction, Topology
@@ -47,12 +52,15 @@ class SparkCarrier:
     """
 
     shares_state = False
+    folder = None
 
     def __init__(
         self, blocks: Any, manifest: Manifest, degrees: dict[str, Array], checkpoints: Checkpoints
     ) -> None:
         self.blocks, self.manifest, self.checkpoints = blocks, manifest, checkpoints
         self.context = blocks.sparkSession.sparkContext
+        self._numbers = blocks.select("number").rdd  # planned once
+        self._places = dict(self._numbers.mapPartitionsWithIndex(tasks.partitions).collect())
         self.space = BlockSpace(manifest, degrees)
         self._degrees = self.context.broadcast(degrees)
         facts = (self.context.applicationId, id(self), repr(manifest))
@@ -70,27 +78,22 @@ class SparkCarrier:
         return {"blocks_swept": self._swept, "blocks_skipped": self._skipped}
 
     def begin(self, program: Program, work: Work) -> Resumed | None:
-        """Return where an earlier run of the same program was left, with its state put back."""
+        """Restore and return the checkpoint of an earlier run of the same program."""
         return self.checkpoints.begin(program, work)
 
     def superstep(self, number: int, work: Work, frontier: Array | None) -> None:
-        """Keep the state now and then."""
+        """Save the state from time to time."""
         self.checkpoints.superstep(number, work, frontier)
 
     def settle(self, work: Work) -> None:
         """Do nothing: there is one state."""
 
     def end(self, work: Work, resumed: Resumed) -> None:
-        """Keep the state that a run ended with."""
+        """Save the final state of a run."""
         self.checkpoints.end(work, resumed)
 
     def check(self, part: ArcPart) -> None:
-        """Refuse common neighbours: their rows lie in the tasks of different machines."""
-        if part.pairs:
-            raise refuse(
-                part.step, "weft.common looks at rows that lie on different machines",
-                "Use a streamed graph (weft.open), which reads both blocks.",
-            )  # fmt: skip
+        """Refuse nothing: rows of other blocks are broadcast."""
 
     # -- sweeps
 
@@ -110,11 +113,8 @@ class SparkCarrier:
             frontier=frontier,
             direct=direct,
         )
-        shipped = self.context.broadcast(sent)
-        try:
-            found = self._collected(shipped, frontier)
-        finally:
-            shipped.destroy()
+        met = self._met(sent, self.space.stored_way(part.ways[0])) if part.pairs else [sent]
+        found = [one for each in met for one in self._collected(each)]
         reductions = {name: reduction for name, reduction, _ in part.scalars}
         totals = {name: start_of_scalar(r, dtype) for name, r, dtype in part.scalars}
         for one in found:
@@ -138,20 +138,38 @@ class SparkCarrier:
         request = Request(part.direct, self.space.topology, work.options, work.data, start, 1)
         return BlockRun(self.space, request).writes_once
 
-    def _collected(self, shipped: Any, frontier: Array | None) -> list[tasks.Found]:
+    def _met(self, sent: tasks.Shipped, way: str) -> Iterator[tasks.Shipped]:
+        """Yield a sweep for every block, with whose rows it looks for common neighbours."""
+        cuts = self.manifest.cuts
+        for number in range(self.manifest.num_blocks):
+            (row,) = self.blocks.filter(self.blocks["number"] == number).collect()
+            least, end = np.array([cuts[number]]), np.array([cuts[number + 1]])
+            scalars = {**sent.scalars, LEAST_ROW: least, END_ROW: end}
+            yield replace(sent, scalars=scalars, met=pickle.loads(row["blocks"])[way])
+
+    def _collected(self, sent: tasks.Shipped) -> list[tasks.Found]:
         """Run one job over the blocks with work, and return what each found, in order."""
-        blocks, count = self.blocks, self.manifest.num_blocks
+        shipped = self.context.broadcast(sent)
+        try:
+            return self._found(shipped, sent.frontier)
+        finally:
+            shipped.destroy()
+
+    def _found(self, shipped: Any, frontier: Array | None) -> list[tasks.Found]:
+        active = list(range(self.manifest.num_blocks))
         if frontier is not None:
-            places = np.searchsorted(frontier, self.manifest.cuts)
-            active = np.flatnonzero(np.diff(places)).tolist()
-            self._skipped += count - len(active)
-            if len(active) < count:
-                blocks = blocks.filter(blocks["number"].isin(active))
-            count = len(active)
-        self._swept += count
-        work = tasks.sweep_blocks(self._identity, self.manifest, self._degrees, shipped)
-        rows = blocks.mapInArrow(work, "number int, found binary").collect()
-        return [pickle.loads(row["found"]) for row in sorted(rows, key=lambda row: row["number"])]
+            ends = np.searchsorted(frontier, self.manifest.cuts)
+            active = np.flatnonzero(np.diff(ends)).tolist()
+        self._swept += len(active)
+        self._skipped += self.manifest.num_blocks - len(active)
+        sweep = tasks.Sweep(self._identity, self.manifest, self._degrees, shipped)
+        places = sorted({self._places[number] for number in active})
+        found = dict(self.context.runJob(self._numbers, sweep.of_numbers, places))
+        missing = [number for number in active if found[number] is None]
+        if missing:  # the first time, and where an executor was lost
+            rows = self.blocks.filter(self.blocks["number"].isin(missing))
+            found |= rows.mapInArrow(sweep.of_contents, "number int, found binary").collect()
+        return [pickle.loads(found[number]) for number in active]
 
     # -- the whole graph
 

@@ -1,6 +1,6 @@
 """Checkpoints of runs: the state in the driver, written every few supersteps.
 
-Runs are told apart by their order and by the program. A driver that is started again with
+Runs are distinguished by their order and their program. A driver that is started again with
 ``resume=True`` and calls the same functions in the same order takes finished runs from their
 checkpoints, and continues the one that was under way.
 """
@@ -46,7 +46,7 @@ class Checkpoints:
                     path.unlink()
 
     def begin(self, program: Program, work: Work) -> Resumed | None:
-        """Return where an earlier run was left, with its state put back; None to begin."""
+        """Restore and return the checkpoint of an earlier run; None to start afresh."""
         number, self._runs, self._path = self._runs, self._runs + 1, None
         if self.folder is None or program.trail:  # a trail is as long as the run
             return None

@@ -25,7 +25,7 @@ _FORMAT = 1  # of the stored tables
 
 @dataclass(frozen=True)
 class Source:
-    """Where the edges and vertices of a graph are.
+    """The tables of a graph's edges and vertices.
 
     Attributes
     ----------
