@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import fake_cuda
+import fake_cupy
 import weft
 import weft.graphblas as gb
 from graphblas_operands import FORMS, agree, from_rows, matrix, operations, run
 from weft.backends.cuda import drivers
 from weft.graphblas import algorithms
-from weft.graphblas.gpu import module, places
+from weft.graphblas.gpu import entries, module, places
 
 
 @pytest.fixture
@@ -22,6 +23,7 @@ def cuda(monkeypatch):
 
 
 def forget():
+    entries.place_of.cache_clear()
     module.kernels_of.cache_clear()
     places.kernels.cache_clear()
 
@@ -58,10 +60,66 @@ def test_vectors(cuda):
     assert all(away)
 
 
+def test_one_operation_waits_for_nothing_and_copies_nothing(cuda):
+    """A product or a place-by-place operation is one or two launches, and a few arrays."""
+    rng = np.random.default_rng(16)
+    A = from_rows(rng, [5, 0, 200, 1, 30] * 8, 400, np.float32)
+    A.T.new()
+    u, v, m, full = (
+        gb.Vector.from_coo(np.arange(0, n, k), np.float32(k), size=n)
+        for n, k in ((400, 2), (40, 3), (40, 4), (40, 1))
+    )
+
+    def step(direction, mask):
+        return gb.semiring.min_plus(A @ u).new(mask=mask, direction=direction)
+
+    def accumulated():
+        w = full.dup()
+        w(gb.binary.plus) << v
+        return w
+
+    costs = {
+        "push": (lambda: step("push", None), ["push_start", "push_spread"], 4),
+        "masked push": (lambda: step("push", ~m.V), ["push_start", "push_spread"], 4),
+        "pull": (lambda: step("pull", None), ["pull_rows"], 3),
+        "masked pull": (lambda: step("pull", m.S), ["pull_rows"], 3),
+        "intersection": (lambda: gb.binary.ge(v & m).new(), ["combine_places"], 3),
+        "full union": (lambda: gb.binary.plus(v | full).new(), ["combine_places"], 1),
+        "bound": (lambda: gb.binary.times(full, 0.5).new(), ["bind_places"], 1),
+        "masked copy": (lambda: v.dup(mask=~m.V), ["write_places"], 3),
+        "accumulated": (accumulated, ["write_places"], 1),
+        "other type": (lambda: full.dup(int), ["bind_places"], 1),
+    }
+    with gb.config.set(small=0), gb.options(kernel="compiled", device="cuda"):
+        full, v, m, u = (gb.unary.identity(each).new().wait() for each in (full, v, m, u))
+        for name, (compute, launches, arrays) in costs.items():
+            compute().wait()
+            counter = Counter()
+            cuda.launches.clear()
+            fake_cupy.READS.clear()
+            with fake_cupy.using_allocator(counter.malloc):
+                made = compute().wait()
+            assert made._store.is_away, name
+            assert [each.kernel for each in cuda.launches] == launches, name
+            assert (counter.arrays, len(fake_cupy.READS)) == (arrays, 0), name
+        made.reduce().new().get()
+        assert cuda.launches[-1].kernel == "sum_places" and len(fake_cupy.READS) == 1
+
+
+class Counter:
+    """Counts the arrays that are made."""
+
+    arrays = 0
+
+    def malloc(self, size):
+        self.arrays += 1
+        return fake_cupy.POOL.malloc(size)
+
+
 def test_algorithms(cuda):
     rng = np.random.default_rng(14)
     A = gb.unary.abs(matrix(rng, (30, 30), 0.2)).new()
-    for compute in (algorithms.bfs_levels, algorithms.sssp):
+    for compute in (algorithms.bfs_levels, algorithms.bfs_parents, algorithms.sssp):
         with gb.options(kernel="numpy"):
             expected = compute(A, 0)
         with gb.options(kernel="compiled", device="cuda"):

@@ -19,8 +19,10 @@ def test_every_bin(form, device):
     rng = np.random.default_rng(5)
     B = from_rows(rng, [0, 3, *[20, 100] * 75], 20_000)
     # Products of rows: none, few, and for every bin; the last row has entries in several tiles.
-    A = from_rows(rng, [0, 1, 1, 1, 2, 8, 30, 60, 0, 140], 152)
-    M = from_rows(rng, [5, 20, 10, 0, 100, 400, 600, 3000, 7, 9000], 20_000)
+    A = from_rows(rng, [0, 1, 1, 1, 2, 8, 30, 60, 0, 140, 0], 152)
+    A[10, 1], A[10, 0] = 2, 3
+    M = from_rows(rng, [5, 20, 10, 0, 100, 400, 600, 3000, 7, 9000, 4], 20_000)
+    M[10, int(B[1, :].new().to_coo()[0][1])] = 1
     seen = set()
     launch = sparse.Kernels.launch
 
@@ -31,7 +33,16 @@ def test_every_bin(form, device):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse.Kernels, "launch", spy)
         agree(lambda: gb.semiring.plus_times(A @ B).new(mask=FORMS[form](M)), device)
-    assert {"small", "warp", "wide", "block", "tile"} <= seen or form == "values"
+    assert {"list", "small", "warp", "wide", "block", "tile"} <= seen or form == "values"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_that_are_all_short(form, device):
+    rng = np.random.default_rng(12)
+    A = from_rows(rng, [0, 3, 1, 2, 4, 0, 2] * 30, 210)
+    B, M = from_rows(rng, [1, 0, 3, 4] * 52 + [2, 2], 300), from_rows(rng, [2, 0, 16] * 70, 300)
+    agree(lambda: gb.semiring.min_plus(A @ B).new(mask=FORMS[form](M)), device)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -73,9 +84,12 @@ def test_own_operators_and_nan(device):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("width", [1, 3, 64, 130])
 @pytest.mark.parametrize("kernel", ["row", "merge"])
-def test_dense_products(width, kernel, device):
+def test_dense_products(width, kernel, device, monkeypatch):
     rng = np.random.default_rng(8)
-    # Rows without entries, short rows, and rows over several shares.
+    # Rows without entries, short rows, and rows over several shares, which are cut into parts.
+    monkeypatch.setattr(dense, "LONGEST", 128)
+    if width > 3:
+        monkeypatch.setattr(dense, "BUSY", 1)  # several rows for each warp
     A = from_rows(rng, [0, 300, 1, 2, 0, 0, 5, 500, 3, 128, 0], 600, np.float32)
     F = gb.Matrix.from_dense(rng.integers(-3, 5, (600, width)).astype(np.float32))
     M = matrix(rng, (11, width), 0.5)
@@ -95,8 +109,31 @@ def test_the_kernel_of_a_dense_product():
             assert dense.merges(long)
         with gb.config.set(merge_below=20):
             assert dense.merges(long)
-        hub = resident(from_rows(rng, [dense.LONGEST + 1, 1], 9000)._store, "emulated")
-        assert dense.merges(hub)
+
+
+def test_parts_of_long_rows():
+    rng = np.random.default_rng(9)
+    entries = resident(from_rows(rng, [3, 0, 21, 10, 11, 30], 50)._store, "emulated")
+    rows, first, row, begin = entries.parts(10)
+    assert rows.tolist() == [2, 4, 5] and first.tolist() == [0, 3, 5, 8]
+    assert row.tolist() == [2, 2, 2, 4, 4, 5, 5, 5]
+    assert begin.tolist() == [3, 13, 23, 34, 44, 45, 55, 65]
+    assert entries.parts(10) is entries.parts(10) and entries.parts(30) is None
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [np.int16, np.float64])
+def test_unions_and_intersections(dtype, device):
+    rng = np.random.default_rng(11)
+    A = from_rows(rng, [0, 30, 1, 500, 0, 9, 2], 600, dtype)
+    B = from_rows(rng, [3, 40, 0, 400, 0, 9, 0], 600, np.float32)
+    agree(lambda: gb.binary.minus(A | B).new(), device)
+    agree(lambda: gb.binary.minus(A & B).new(), device)
+    agree(lambda: gb.binary.minus(A | B, left_default=2, right_default=3).new(), device)
+    agree(lambda: gb.binary.lt(A & A).new(), device)
+    none = gb.Matrix(dtype, 7, 600)
+    agree(lambda: gb.binary.plus(A | none).new(), device)
+    assert agree(lambda: gb.binary.plus(A & none).new(), device) is None
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -42,6 +42,26 @@ def test_sums_and_counts(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_one_value_and_places_as_values(device):
+    rng = np.random.default_rng(17)
+    A, u, m = matrix(rng, (30, 30), 0.1), vector(rng, 30, 0.4), vector(rng, 30, 0.5)
+
+    def computed():
+        t = gb.semiring.min_plus(A @ u).new()
+        yield gb.indexunary.rowindex(t).new()
+        yield gb.indexunary.rowindex(t, 3).new()
+        for mask in (t.S, ~t.S, t.V, ~t.V):
+            w = m.dup()
+            w(mask) << 7
+            yield w
+            w = t.dup()
+            w(mask, gb.binary.plus) << 2
+            yield w
+
+    assert all(run(lambda: list(computed()), device))
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_algorithms(device):
     rng = np.random.default_rng(14)
     A = matrix(rng, (30, 30), 0.1)

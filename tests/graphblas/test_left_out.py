@@ -22,6 +22,10 @@ def test_names_are_refused_with_a_reason():
         assert not hasattr(owner, name)
 
 
+def test_algorithms_are_a_name_of_the_package():
+    assert gb.__getattr__("algorithms").bfs_levels is gb.algorithms.bfs_levels
+
+
 def test_values_of_other_types_are_refused():
     for dtype in (complex, np.dtype([("x", int)]), np.dtype((float, 3)), "INT64[2]", {"x": int}):
         with pytest.raises(gb.exceptions.NotImplementedException, match="not supported"):

@@ -88,6 +88,36 @@ def test_stretches_of_rows(operands, monkeypatch):
     )
 
 
+def test_results_do_not_stand_in_room_that_is_used_again(operands, monkeypatch, threads):
+    monkeypatch.setattr(rows, "CHUNK", 40)
+    op, left = gb.semiring.plus_times["INT64"], operands["L"]._store
+    first = rows.product(templates, left, left, op, None)
+    kept = first.cols.copy(), first.values.copy()
+    rows.product(templates, left, left, gb.semiring.max_plus["INT64"], None)
+    assert np.array_equal(first.cols, kept[0]) and np.array_equal(first.values, kept[1])
+
+
+def test_room_is_kept_unless_it_may_still_be_written_to():
+    before = arena.held()
+    with arena.Rooms() as rooms:
+        cols, _ = rooms.take(10, np.uint16, np.complex64)
+        rooms.keep(4)
+        more, _ = rooms.take(16, np.uint16, np.complex64)
+        assert np.shares_memory(cols, more) and not np.shares_memory(cols[:4], more)
+        larger, _ = rooms.take(1000, np.uint16, np.complex64)
+        assert not np.shares_memory(more, larger) and len(larger) == 1000
+        assert len(rooms.take(arena.MOST_ROOM + 1, np.bool_, np.bool_)[0]) > arena.MOST_ROOM
+    held = arena.held()
+    assert held > before
+    with arena.Rooms() as rooms:
+        again, _ = rooms.take(500, np.uint16, np.complex64)
+        assert np.shares_memory(again, larger)
+    with pytest.raises(KeyboardInterrupt), arena.Rooms() as rooms:
+        rooms.take(500, np.uint16, np.complex64)
+        raise KeyboardInterrupt
+    assert arena.held() == before
+
+
 def test_vectors_in_plain_python(operands):
     op = gb.semiring.plus_times["INT64"]
     twin, vector = operands["A"]._store, operands["v"]._store

@@ -29,7 +29,7 @@ class Assignment:
     def __init__(
         self, operation: Any, old: Any, mask: Any, accum: Any, replace: bool, np_type: Any
     ) -> None:
-        # Without its operands: an object that nobody else holds needs no entries of its own.
+        # Without its operands: an object without other references needs no entries of its own.
         self.operation = Operation(operation.kernel, (), operation.node)
         self.inputs = operation.cells()
         self.old = old
@@ -44,7 +44,7 @@ class Assignment:
         return found
 
     def view(self) -> Any:
-        """Return what the mask admits; None without one."""
+        """Return the view of the mask; None without one."""
         if self.mask is None or self.mask_cell is None:
             return None
         return self.mask.view(self.mask_cell.get())
@@ -62,6 +62,6 @@ class Assignment:
 
 
 def result(assignment: Any) -> Any:
-    """Return what an operation gives that is not written into anything: a scalar's value."""
+    """Return the result of an operation that is not written into an object: a scalar's value."""
     found = fused(assignment)
     return assignment.operation.run(None, assignment.inputs) if found is None else found

@@ -1,4 +1,4 @@
-"""What vectors, matrices and scalars share: names, assignment, masks."""
+"""Base class of vectors, matrices and scalars: names, assignment, masks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BaseType(WithoutStorage, Arithmetic, InPlace):
         input_mask: Any = None,
         **opts: Any,
     ) -> Updater:
-        """Say how an assignment writes: ``C(mask, accum, replace) << expression``.
+        """Specify how an assignment writes: ``C(mask, accum, replace) << expression``.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Values that are computed when they are needed."""
+"""Lazily computed values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ MOST_PENDING = 32
 class Cell:
     """The entries of an object at one time, or how to compute them.
 
-    Entries never change: assigning to an object gives it another cell. So whoever holds a cell
-    has a snapshot.
+    Entries never change: assigning to an object gives it another cell. So a cell is a snapshot.
 
     Attributes
     ----------
@@ -42,8 +41,8 @@ class Cell:
     def get(self) -> Any:
         """Return the entries; compute them first if that has not happened.
 
-        After an error they are still to be computed: whoever asks again gets the error again, and
-        an assignment to the object takes their place.
+        After an error they remain uncomputed: another request raises the error again, and an
+        assignment to the object replaces them.
         """
         if self.compute is not None:
             compute, plan = self.compute, self.plan

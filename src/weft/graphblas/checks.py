@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from weft.graphblas.exceptions import DimensionMismatch
-from weft.graphblas.operators.lookup import find_opclass
 from weft.graphblas.settings import config
 
 HINT = (
@@ -71,8 +70,3 @@ def same_shape(left: Any, right: Any, within: str) -> None:
 def is_scalar_like(x: Any) -> bool:
     """Return whether a value can become a Scalar."""
     return isinstance(x, bool | int | float | np.generic) or output_kind(x) == "Scalar"
-
-
-def opclass_of(op: Any) -> str:
-    """Return the kind of an operator."""
-    return find_opclass(op)[1]

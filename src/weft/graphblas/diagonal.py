@@ -62,7 +62,7 @@ def _number(k: Any) -> int:
 
 
 def _entries(matrix: Any, values: Any, size: int, np_type: Any) -> VectorStore:
-    """Return what is set, as the entries of a vector."""
+    """Return the values to set, as the entries of a vector."""
     if output_kind(values) == "Vector":
         return (values.new() if values._lazy else values)._store
     if is_scalar_like(values):

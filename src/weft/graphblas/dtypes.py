@@ -172,7 +172,7 @@ def register_anonymous(dtype: Any, name: str | None = None) -> DataType:
 
 
 def __dir__() -> list[str]:
-    """Return the names of python-graphblas's module; asking for `ss` tells why it is not here."""
+    """Return the names of python-graphblas's module; reading `ss` explains why it is missing."""
     return [*globals(), "ss"]
 
 

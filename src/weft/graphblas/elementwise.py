@@ -19,7 +19,6 @@ from weft.graphblas.expressions import InfixExpression, Operation
 from weft.graphblas.kernels import elementwise as kernels
 from weft.graphblas.kernels.multiply import spans
 from weft.graphblas.mask import Mask
-from weft.graphblas.operators.binary import binary
 from weft.graphblas.operators.lookup import get_typed_op
 from weft.graphblas.operators.monoid import monoid
 from weft.graphblas.storage.cast import cast, take
@@ -274,7 +273,7 @@ def _ewise_scalars(method: str, left: Any, right: Any, op: Any, defaults: Any) -
 
 
 def call_infix(op: Any, expression: InfixExpression, **kwargs: Any) -> Any:
-    """Return what an operator called with an infix expression stands for."""
+    """Return the expression of an operator called with an infix expression."""
     method = expression.method_name
     left, right = expression.left, expression.right
     given = {"left_default", "right_default"} & kwargs.keys()
@@ -291,20 +290,6 @@ def call_infix(op: Any, expression: InfixExpression, **kwargs: Any) -> Any:
     from weft.graphblas.products import product
 
     return product(method, left, right, op, is_infix=True)
-
-
-def default_binary() -> Any:
-    """Return the operator that `ewise_mult` uses where none is given."""
-    return binary.times
-
-
-def check_equal(left: Any, right: Any, kind: str, within: str, check_dtype: bool) -> Any:
-    """Return the other operand of an equality test, or None where types or shapes differ."""
-    kinds = ("Matrix", "TransposedMatrix") if kind != "Vector" else ("Vector",)
-    right = expect_type(left, right, kinds, within=within)
-    if check_dtype and left.dtype is not right.dtype:
-        return None
-    return right if left.shape == right.shape else None
 
 
 __all__ = ["call_infix", "ewise", "ewise_infix", "matmul_infix", "same_shape"]

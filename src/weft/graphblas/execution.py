@@ -35,13 +35,13 @@ def compiles(matrix: Any) -> bool:
 
 def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
     """Return matrix times vector over a semiring; `flip` exchanges the factors."""
-    if matrix.nvals == 0 or vector.nvals == 0:
-        return empty_vector(matrix.nrows, op.return_type.np_type)
     compiled = compiles(matrix)
-    if compiled and current["device"] != "cpu":
+    if compiled and current["device"] != "cpu" and matrix.nvals:
         found = _multiply_on_device(matrix, vector, op, flip, mask)
         if found is not None:
             return found
+    if matrix.nvals == 0 or vector.nvals == 0:
+        return empty_vector(matrix.nrows, op.return_type.np_type)
     cost = cost_of_push(matrix, vector, op, flip) if compiled else PUSH_COST
     plan = choose(matrix, vector, mask, compiles=compiled, cost=cost)
     if not plan.pushes and compiled and plan.rows is None:
@@ -65,7 +65,10 @@ def _multiply_on_device(matrix: Sides, vector: Any, op: Any, flip: bool, mask: A
     """Return matrix times vector from a GPU; None where it has no kernel."""
     from weft.graphblas.compiled import device
     from weft.graphblas.compiled.multiply import attempt, matrix_vector
+    from weft.graphblas.gpu import vectors
 
+    if vectors.is_chosen():
+        return attempt(vectors.product, matrix, vector, op, flip, mask)
     if choose(matrix, vector, None, compiles=True).pushes:
         return attempt(device.push, matrix.columns, vector, op, flip, mask)
     return attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
@@ -105,9 +108,7 @@ def multiply_vector_into(
     result is None where the product is not one that a compiled kernel pulls.
     """
     assignment, post = write
-    if matrix.nvals == 0 or vector.nvals == 0 or not compiles(matrix):
-        return None
-    if current["device"] != "cpu":
+    if current["device"] != "cpu" or matrix.nvals == 0 or vector.nvals == 0:
         return None
     view = assignment.view()
     hint, cost = assignment.operation.hint(view), cost_of_push(matrix, vector, op, flip)
@@ -151,8 +152,9 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
             found = attempt(_on_device, left, right, op, mask)
             if found is not None:
                 return found
-        bounds = right.row_bounds(np.asarray(left.cols))
-        found = _by_rows(left, right, op, mask, int(bounds[1].sum()))
+        starts, lengths = right.row_bounds(np.asarray(left.cols))
+        bounds = starts, lengths, int(lengths.sum())
+        found = _by_rows(left, right, op, mask, bounds[2])
         if found is not None:
             return found
     return multiply.matrix_matrix(left, right, op, mask, bounds)

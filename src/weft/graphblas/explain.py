@@ -1,4 +1,4 @@
-"""How an expression is going to be computed."""
+"""Explains how an expression is computed."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def operand(x: Any) -> tuple[Any, bool]:
 
 
 class Operation:
-    """What an expression computes.
+    """The computation of an expression.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Operation:
 
     @staticmethod
     def hint(mask: Any) -> Any:
-        """Return what a kernel may know of the mask."""
+        """Return the hint about the mask for a kernel."""
         return None if current["mask"] == "after" else mask
 
     def check(self) -> None:
@@ -201,7 +201,7 @@ def check_options(opts: dict[str, Any]) -> None:
 
 
 def delegate(cls: type, names: tuple[str, ...]) -> None:
-    """Give an expression attributes that compute it and ask the result."""
+    """Add attributes to an expression that compute it and read the result's."""
     for name in names:
         if name in cls.__dict__:
             continue
@@ -213,7 +213,7 @@ def delegate(cls: type, names: tuple[str, ...]) -> None:
 
 
 def delegate_calls(cls: type, names: tuple[str, ...]) -> None:
-    """Give an expression special methods that compute it and call the result's."""
+    """Add special methods to an expression that compute it and call the result's."""
     for name in names:
         if name in cls.__dict__:
             continue

@@ -1,4 +1,4 @@
-"""How objects are shown, as text and as HTML."""
+"""Formats objects as text and as HTML."""
 
 from __future__ import annotations
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.graphblas.execution import compiles, multiply_vector_into
+from weft.graphblas.kernels.plan import Sides
 from weft.graphblas.options import current
 
 VECTOR_PRODUCTS = {"mxv", "vxm"}
@@ -49,13 +51,13 @@ def _inner(assignment: Any, kinds: set[str]) -> Any:
 
 def _into(outer: Any, inner: Any, post: Any) -> Any:
     """Return a product, changed by a unary operator and written through the outer mask."""
-    from weft.graphblas.execution import multiply_vector_into
-    from weft.graphblas.kernels.plan import Sides
-
     _, op, by_columns = inner.operation.node
     (matrix, _), (vector, _) = inner.inputs
+    entries = matrix.get()
+    if not compiles(entries):
+        return None
     return multiply_vector_into(
-        Sides(matrix.get(), by_columns),
+        Sides(entries, by_columns),
         vector.get(),
         op,
         inner.operation.node[0] == "vxm",
@@ -65,8 +67,6 @@ def _into(outer: Any, inner: Any, post: Any) -> Any:
 
 def _total(inner: Any, monoid: Any) -> Any:
     """Return the sum of a masked product that is written into an empty matrix."""
-    from weft.graphblas.execution import compiles
-
     _, op = inner.operation.node[:2]
     if inner.mask is None or monoid is not op.monoid or inner.old.get().nvals:
         return None

@@ -1,4 +1,4 @@
-"""What is written between brackets, as places along each axis."""
+"""Resolves index expressions to places along each axis."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ SCALAR_NAMES = [
 
 
 class VectorLike(Arithmetic, Unassignable):
-    """What an expression that gives a vector has."""
+    """Methods of expressions whose result is a vector."""
 
     __slots__ = ()
     _output = "Vector"
@@ -140,7 +140,7 @@ class VectorLike(Arithmetic, Unassignable):
 
 
 class MatrixLike(Arithmetic, Unassignable):
-    """What an expression that gives a matrix has."""
+    """Methods of expressions whose result is a matrix."""
 
     __slots__ = ()
     _output = "Matrix"
@@ -178,7 +178,7 @@ class MatrixLike(Arithmetic, Unassignable):
 
 
 class ScalarLike(Arithmetic, Unassignable):
-    """What an expression that gives a scalar has."""
+    """Methods of expressions whose result is a scalar."""
 
     __slots__ = ()
     _output = "Scalar"

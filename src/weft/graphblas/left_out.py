@@ -1,4 +1,4 @@
-"""What python-graphblas has and weft.graphblas leaves out, each with its reason."""
+"""Parts of python-graphblas that weft.graphblas omits, each with its reason."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def refuse(owner: str, name: str) -> NoReturn:
 
 
 class WithoutStorage:
-    """What tells users of ``A.ss`` why it is not there."""
+    """Explains to users of ``A.ss`` why it is missing."""
 
     __slots__ = ()
 

@@ -29,7 +29,7 @@ class Mask:
 
     @property
     def name(self) -> str:
-        """How the mask is written."""
+        """The notation of the mask."""
         return repr(self)
 
     def __invert__(self) -> Mask:
@@ -44,7 +44,7 @@ class Mask:
     __hash__ = None  # type: ignore[assignment]
 
     def view(self, store: Any = None) -> MaskView:
-        """Return what the mask admits, at this time or for a store of its parent."""
+        """Return the view of the mask, now or for a store of its parent."""
         return MaskView(
             self.parent._store if store is None else store, self.structure, self.complement
         )

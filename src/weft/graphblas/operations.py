@@ -14,7 +14,6 @@ from weft.graphblas.kernels import elementwise as kernels
 from weft.graphblas.kernels.assign import extract as extract_region
 from weft.graphblas.kernels.merge import comparable, locate
 from weft.graphblas.kernels.places import (
-    as_column,
     as_vector,
     element,
     extract_row,
@@ -298,7 +297,7 @@ def _monoid_of(self: Any, op: Any, within: str) -> Any:
 
         if op.parent.monoid is None:
             raise NotImplementedException(
-                f"{op.parent!r} is no monoid, so it cannot reduce. Make one with "
+                f"{op.parent!r} is not a monoid, so it cannot reduce. Make one with "
                 "monoid.register_anonymous(op, identity)."
             )
     if op.opclass != "Monoid":
@@ -425,11 +424,6 @@ def power(self: Any, n: Any, op: Any) -> Any:
         return result
 
     return expression("power", (self,), op, op.return_type, self.shape, Operation(kernel, (self,)))
-
-
-def column_matrix(store: Any) -> Any:
-    """Return a vector's entries as a matrix of one column."""
-    return as_column(store)
 
 
 def equal(left: Any, right: Any, dtypes: Any) -> bool:

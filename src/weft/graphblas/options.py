@@ -126,7 +126,7 @@ def captured() -> dict[str, Any] | None:
 
 
 def memory() -> dict[str, Any]:
-    """Return what is kept: the entries that objects hold are theirs, compiled kernels are cached.
+    """Return the memory in use: entries held by objects, caches and compiled kernels.
 
     Returns
     -------

@@ -94,7 +94,7 @@ def recording() -> bool:
 
 
 def record(target: Any, mask: Any, accum: Any, replace: bool, expr: Any) -> None:
-    """Tell all active recorders of an assignment."""
+    """Report an assignment to all active recorders."""
     if not _active:
         return
     how = [repr(mask)] if mask is not None else []

@@ -113,6 +113,8 @@ def _assign_scalar(
             (whole and value is not None)
             and (view is not None and not view.complement)
             and isinstance(old, VectorStore) == isinstance(view.store, VectorStore)
+            # On a device one value for all places takes less time than a list of the mask's.
+            and not (isinstance(old, VectorStore) and (old.is_away or view.store.is_away))
         ):
             entries = kernels.filled_mask(view, value, np_type)
             return kernels.write(old, entries, plan)

@@ -36,7 +36,7 @@ def updater_of(
     input_mask: Any,
     opts: dict[str, Any] | None = None,
 ) -> Updater:
-    """Return what ``C(mask, accum, replace)`` stands for; mask and accum come in any order."""
+    """Return the target ``C(mask, accum, replace)``; mask and accum may be in any order."""
     scalar = target._is_scalar
     mask, opts = _chosen(mask, opts)
     for arg in given:
@@ -102,7 +102,7 @@ def _check_scalar_update(mask: Any, replaces: bool, input_mask: Any) -> None:
 
 
 class _Target:
-    """What cannot be compared or asked for its truth."""
+    """An object that cannot be compared or converted to bool."""
 
     __slots__ = ("__weakref__",)
 

@@ -4,7 +4,7 @@ import weft.graphblas as gb
 
 
 def connected_components(A):
-    """Return for each place of an undirected graph the smallest place of its component (FastSV).
+    """Return the smallest place of each place's component in an undirected graph (FastSV).
 
     Parents point at smaller places; every round hooks trees onto smaller neighbouring ones and
     halves the paths to the roots, until no grandparent changes.

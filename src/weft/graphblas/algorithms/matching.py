@@ -4,7 +4,7 @@ import weft.graphblas as gb
 
 
 def assignment(C, epsilon=None):
-    """Return for each row of a full square matrix a column of its own, of about the largest sum.
+    """Return a column for each row of a full square matrix, with nearly the largest sum.
 
     An auction (Bertsekas 1979): rows without a column bid for the one that is worth most to them,
     ``max_plus`` of benefits and prices, and the highest bid for each column wins. The sum is at
@@ -49,7 +49,7 @@ def assignment(C, epsilon=None):
 
 
 def seeded_matching(A, B, seeds, max_iter=30):
-    """Return for each place of one graph a place of another, such that arcs fall on arcs.
+    """Return a place of another graph for each place of one graph, such that arcs match.
 
     Frank-Wolfe on the relaxed problem (Fishkind et al. 2019): from doubly stochastic P towards the
     best assignment for the gradient ``A P B.T + A.T P B``, as far as the objective grows.

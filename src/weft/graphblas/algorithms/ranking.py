@@ -17,7 +17,7 @@ def pagerank(A, damping=0.85, tol=1e-6, max_iter=100, personalization=None):
     max_iter
         The most iterations.
     personalization
-        A vector of weights of where to start anew; everywhere alike if not given.
+        A vector of restart weights; uniform by default.
     """
     n = A.nrows
     restart = gb.Vector.from_scalar(1.0 / n, n)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.graphblas.compiled.arena import Rooms
 from weft.graphblas.compiled.rows import module_of, row_arrays, rows_of_parts
 from weft.graphblas.compiled.shares import even_stretches, on_threads, stretches
 from weft.graphblas.compiled.source import merge_source
@@ -28,14 +29,19 @@ def merged(left: Any, right: Any, op: Any, *, union: bool) -> Any:
     mine, theirs = row_arrays(left), row_arrays(right)
     narrow = mine[1].dtype.itemsize == 4 and theirs[1].dtype.itemsize == 4
     indptr = np.zeros(len(mine[0]), np.int64)
+    bounds = stretches(mine[0][1:] + theirs[0][1:])
+    several = len(bounds) > 1
     marked = not union and not is_vector and left.ncols <= right.nvals
 
     def part(begin: int, end: int) -> tuple[Array, Array]:
         pointers = mine[0][begin : end + 1], theirs[0][begin : end + 1]
         counts = [int(each[-1] - each[0]) for each in pointers]
         most = sum(counts) if union else min(counts)
-        cols = np.empty(most, np.uint32 if narrow else np.uint64)
-        values = np.empty(most, op.return_type.np_type)
+        types = np.uint32 if narrow else np.uint64, op.return_type.np_type
+        # A single part is the result; several are copied into it.
+        cols, values = (
+            rooms.take(most, *types) if several else (np.empty(most, each) for each in types)
+        )
         given = pointers[0], *mine[1:], pointers[1], *theirs[1:]
         out = indptr[begin : end + 1], cols, values
         if union:
@@ -45,10 +51,12 @@ def merged(left: Any, right: Any, op: Any, *, union: bool) -> Any:
             used = module.intersect_marked(*given, *out, marks)
         else:
             used = module.intersect(*given, *out)
+        if several:
+            rooms.keep(used)
         return cols[:used], values[:used]
 
-    bounds = stretches(mine[0][1:] + theirs[0][1:])
-    return rows_of_parts(left, bounds, on_threads(part, bounds), indptr)
+    with Rooms() as rooms:
+        return rows_of_parts(left, bounds, on_threads(part, bounds), indptr, several)
 
 
 def united_maps(left: VectorStore, right: VectorStore, op: Any) -> VectorStore | None:

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import open_device
 from weft.arrays.reduce import count_true
 from weft.config import Config
 from weft.engine.state import scalar
 from weft.errors import WeftError
 from weft.graph.graph import Graph
 from weft.graphblas.compiled.functions import addition, multiplication
-from weft.graphblas.gpu.entries import compacted, resident
+from weft.graphblas.gpu.entries import compacted, place_of, resident
 from weft.graphblas.gpu.places import DeviceVector, mask_map, vector_of
 from weft.graphblas.gpu.places import padded as padded_there
 from weft.graphblas.kernels.masks import MaskView
@@ -43,7 +42,7 @@ def graph_of(store: MatrixStore, device: str) -> Any:
     if kept is None:
         kept = store._graph = {}
     if device not in kept:
-        place = open_device(device)
+        place = place_of(device)
         entries = resident(store, device)
         offsets, xp = entries.offsets, place.xp
         size = max(store.nrows, store.ncols)
@@ -206,8 +205,8 @@ def total_masked_by_itself(
 ) -> Any:
     """Return the sum of `masked_by_itself` over the semiring's monoid, without storing it.
 
-    The result is an array of no dimension, or None for other products and where there is no sum:
-    who asks then finds out by making the product.
+    The result is a zero-dimensional array, or None for other products and for empty sums, which the
+    caller finds out by computing the product.
     """
     if not _is_masked_by_itself(left, right, mask) or op.monoid.parent.name == "any":
         return None

@@ -191,9 +191,7 @@ def product(
 
     def part(begin: int, end: int) -> tuple[Array, Array]:
         room = int(ends[end - 1]) - (int(ends[begin - 1]) if begin else 0)
-        # New memory costs as much as the product: only what is kept of it is new.
-        out_cols = arena.borrow("columns", room, place)
-        out_values = arena.borrow("values", room, np_type)
+        out_cols, out_values = rooms.take(room, place, np_type)
         # Marks that earlier rows left differ from those of later ones.
         found = arena.borrow("row", right.ncols, np_type)
         marks = arena.borrow("marks", right.ncols, np.int64)
@@ -204,10 +202,12 @@ def product(
             begin, end, *mine, *theirs, mask_indptr, mask_cols, mask is not None,
             marks, stamp, found[: right.ncols], out_cols, out_values, counts,
         )  # fmt: skip
-        return out_cols[:used].copy(), out_values[:used].copy()
+        rooms.keep(used)
+        return out_cols[:used], out_values[:used]
 
-    parts = on_threads(part, stretches(ends, CHUNK))
-    made = _joined(shape, parts, counts, op.return_type.np_type)
+    with arena.Rooms() as rooms:
+        parts = on_threads(part, stretches(ends, CHUNK))
+        made = _joined(shape, parts, counts, op.return_type.np_type)
     made.masked_by = mask
     return made
 
@@ -269,19 +269,22 @@ def _joined(
     shape: tuple[int, int], parts: list[tuple[Array, Array]], counts: Array, np_type: np.dtype
 ) -> MatrixStore:
     """Return the matrix of several stretches of rows."""
-    cols, values = pieces(parts)
+    cols, values = pieces(parts, borrowed=True)
     if len(cols) == 0:
         return empty_matrix(shape, np_type)
     indptr = np.concatenate(([0], np.cumsum(counts)))
     return MatrixStore(shape, signed(cols), cast(values, np_type), indptr=indptr)
 
 
-def pieces(parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Return columns and values of several stretches of rows as one; none holds much room."""
+def pieces(parts: list[tuple[Array, Array]], borrowed: bool = False) -> tuple[Array, Array]:
+    """Return columns and values of several stretches of rows as one; none holds much room.
+
+    `borrowed` says that they stand in room that the next operation takes, too.
+    """
     if len(parts) > 1:
         return np.concatenate([each for each, _ in parts]), np.concatenate([v for _, v in parts])
     cols, values = parts[0]
-    if cols.base is not None and 2 * len(cols) < len(cols.base):
+    if borrowed or (cols.base is not None and 2 * len(cols) < len(cols.base)):
         return cols.copy(), values.copy()
     return cols, values
 
@@ -295,15 +298,16 @@ def row_arrays(store: Any) -> tuple[Any, ...]:
 
 
 def rows_of_parts(
-    like: Any, bounds: list[tuple[int, int]], parts: list[tuple[Array, Array]], indptr: Array
-) -> Any:
+    like: Any, bounds: list[tuple[int, int]], parts: list[tuple[Array, Array]], indptr: Array,
+    borrowed: bool = False,
+) -> Any:  # fmt: skip
     """Return a store of stretches of rows, each of which has its own row pointer in `indptr`."""
     done = 0
     for (begin, end), (cols, _) in zip(bounds, parts, strict=True):
         if done:
             indptr[begin + 1 : end + 1] += done
         done += len(cols)
-    cols, values = pieces(parts)
+    cols, values = pieces(parts, borrowed)
     cols = signed(cols)
     if isinstance(like, VectorStore):
         return VectorStore(like.size, cols, values)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.graphblas.compiled.arena import Rooms
 from weft.graphblas.compiled.rows import module_of, row_arrays, rows_of_parts
 from weft.graphblas.compiled.shares import on_threads, stretches
 from weft.graphblas.compiled.source import select_source
@@ -30,12 +31,19 @@ def selected(store: Any, op: Any, thunk: Any) -> Any:
 
     def part(begin: int, end: int) -> tuple[Array, Array]:
         room = int(indptr[end] - indptr[begin]) + 1
-        out_cols, out_values = np.empty(room, cols.dtype), np.empty(room, values.dtype)
+        types = cols.dtype, values.dtype
+        out_cols, out_values = (
+            rooms.take(room, *types) if several else (np.empty(room, each) for each in types)
+        )
         used = module.select(begin, end, *arrays, k, out_indptr, out_cols, out_values)
+        if several:
+            rooms.keep(used)
         return out_cols[:used], out_values[:used]
 
     bounds = stretches(indptr[1:])
-    made = rows_of_parts(store, bounds, on_threads(part, bounds), out_indptr)
+    several = len(bounds) > 1
+    with Rooms() as rooms:
+        made = rows_of_parts(store, bounds, on_threads(part, bounds), out_indptr, several)
     if made.nvals == store.nvals:
         return store
     return made if step else with_values(made, np.broadcast_to(values, (made.nvals,)))

@@ -14,7 +14,7 @@ from weft.graphblas.compiled import arena
 Array = Any
 # Work, in values that are read, below which threads are not worth waking.
 LEAST = 50_000
-# Stretches for each thread: who is done early takes another one.
+# Stretches per thread, so that early finishers take another one.
 EACH = 4
 
 

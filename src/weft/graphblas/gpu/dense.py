@@ -15,11 +15,16 @@ from weft.graphblas.storage.cast import cast
 from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 
 WARP = 32
-KERNELS = ("dense_rows", "dense_shares", "dense_carries", "dense_masked")
+KERNELS = (
+    "dense_rows", "dense_parts", "dense_joins", "dense_shares", "dense_carries", "dense_masked",
+)  # fmt: skip
 # Bytes that a lane reads of a row at once, at most.
 WIDEST = 16
-# Entries of a row that a warp takes alone, at most.
-LONGEST = 8192
+# Entries of a row that a warp takes alone, at most; longer rows are cut into parts of as many.
+LONGEST = 1024
+# Entries of the rows that a group of lanes takes together, about, and as many groups as keep a
+# device busy. More of them spread the rows that are worked on at a time over more memory.
+TOGETHER, BUSY = 32, 8192
 # Entries of a share, and from how many entries on it is the larger one: a share brings a carry.
 SHARE, LARGE_SHARE, LARGE = 128, 256, 1 << 24
 
@@ -27,12 +32,7 @@ SHARE, LARGE_SHARE, LARGE = 128, 256, 1 << 24
 def lanes_and_pack(width: int, itemsize: int) -> tuple[int, int]:
     """Return how many lanes work on a row of so many columns, and how many columns each takes."""
     pack = 1
-    while (
-        pack < 4
-        and width % (2 * pack) == 0
-        and 2 * pack * itemsize <= WIDEST
-        and width >= 2 * pack * WARP
-    ):
+    while pack < 4 and width % (2 * pack) == 0 and 2 * pack * itemsize <= WIDEST:
         pack *= 2
     lanes = 1
     while lanes < WARP and lanes * pack < width:
@@ -41,15 +41,10 @@ def lanes_and_pack(width: int, itemsize: int) -> tuple[int, int]:
 
 
 def merges(entries: DeviceMatrix) -> bool:
-    """Return whether the entries of a matrix are shared out evenly, not its rows.
-
-    They are if rows are short, or one is so long that a warp would still be busy with it when all
-    others are done.
-    """
+    """Return whether the entries of a matrix are shared out evenly, not its rows."""
     if current["kernel"] in {"row", "merge"}:
         return bool(current["kernel"] == "merge")
-    short = entries.nvals < config["merge_below"] * entries.shape[0]
-    return bool(short or entries.longest_row() > LONGEST)
+    return bool(entries.nvals < config["merge_below"] * entries.shape[0])
 
 
 def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any) -> MatrixStore:
@@ -81,28 +76,56 @@ def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any)
         made = compacted(named, cast(out, op.return_type.np_type), there)
         return MatrixStore.on_device(device, made, mask)
     out = xp.empty(left.nrows * width, np_type)
-    if merges(mine):
-        share = LARGE_SHARE if mine.nvals > LARGE else SHARE
-        shares = -(-mine.nvals // share)
-        carry, carry_row = xp.empty(shares * width, np_type), xp.empty(shares, np.int32)
-        kernels.launch(
-            "dense_shares",
-            (mine.offsets, mine.rows, *given, out, mine.nvals, width, share, carry, carry_row),
-            -(-shares // teams),
-        )
-        kernels.launch(
-            "dense_carries",
-            (mine.offsets, carry, carry_row, out, shares, share, width),
-            -(-shares // teams),
-        )
-    else:
-        arguments = mine.offsets, *given, out, left.nrows, width
-        kernels.launch("dense_rows", arguments, -(-left.nrows // teams))
+    run = _by_shares if merges(mine) else _by_rows
+    run(kernels, mine, (*given, out), width, lanes)
     out = cast(out, op.return_type.np_type)
     if entries is None or entries.nvals == 0:
         return MatrixStore.on_device(device, _of_rows(mine, out, width), mask)
     named = resident(entries, device)
     return MatrixStore.on_device(device, _outside(mine, out, named), mask)
+
+
+def _by_rows(kernels: Any, mine: DeviceMatrix, arrays: Any, width: int, lanes: int) -> None:
+    """Compute the rows of a product, several short ones at once and long ones in parts."""
+    nrows, teams, out = mine.shape[0], BLOCK // lanes, arrays[-1]
+    parts = mine.parts(LONGEST)
+    if parts is not None:
+        count = int(parts.row.size)
+        carry = mine.xp.empty(count * width, out.dtype)
+        kernels.launch(
+            "dense_parts",
+            (mine.offsets, *arrays, width, parts.row, parts.begin, count, LONGEST, carry),
+            -(-count // teams), in_order=True,
+        )  # fmt: skip
+    each = max(1, min(lanes, TOGETHER * nrows // mine.nvals, nrows // BUSY))
+    kernels.launch(
+        "dense_rows",
+        (mine.offsets, *arrays, nrows, width, each, LONGEST),
+        -(-nrows // (each * teams)), in_order=True,
+    )  # fmt: skip
+    if parts is not None:
+        count = int(parts.rows.size)
+        kernels.launch(
+            "dense_joins", (parts.rows, parts.first, carry, out, count, width), -(-count // teams)
+        )
+
+
+def _by_shares(kernels: Any, mine: DeviceMatrix, arrays: Any, width: int, lanes: int) -> None:
+    """Compute a product by equal shares of the entries, and join rows that several of them have."""
+    xp, teams, out = mine.xp, BLOCK // lanes, arrays[-1]
+    share = LARGE_SHARE if mine.nvals > LARGE else SHARE
+    shares = -(-mine.nvals // share)
+    carry, carry_row = xp.empty(shares * width, out.dtype), xp.empty(shares, np.int32)
+    kernels.launch(
+        "dense_shares",
+        (mine.offsets, mine.rows, *arrays, mine.nvals, width, share, carry, carry_row),
+        -(-shares // teams), in_order=True,
+    )  # fmt: skip
+    kernels.launch(
+        "dense_carries",
+        (mine.offsets, carry, carry_row, out, shares, share, width),
+        -(-shares // teams),
+    )
 
 
 def _outside(left: DeviceMatrix, out: Any, named: DeviceMatrix) -> DeviceMatrix:

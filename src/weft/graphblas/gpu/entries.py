@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.arrays.device import move, open_device
+from weft.arrays.device import Device, move, open_device
 from weft.arrays.reduce import count_true
 from weft.topology.adjacency_gpu import row_of_slots
 
 Array = Any
+
+
+@functools.cache
+def place_of(name: str) -> Device:
+    """Return a device by name, which is checked once: asking a GPU for its facts takes 1 ms."""
+    return open_device(name)
+
+
+class Parts(NamedTuple):
+    """Rows that are too long for one team of lanes, cut into parts of equal length.
+
+    Attributes
+    ----------
+    rows : array
+        The rows, as int32.
+    first : array
+        The number of the first part of each of them, and of all parts, as int64.
+    row : array
+        The row of every part, as int32.
+    begin : array
+        The entry that every part begins with, as int64.
+    """
+
+    rows: Array
+    first: Array
+    row: Array
+    begin: Array
 
 
 class DeviceMatrix:
@@ -28,7 +56,10 @@ class DeviceMatrix:
         Where rows begin, as int64, and columns, as int32; None if the matrix has all values.
     """
 
-    __slots__ = ("_cols", "_filled_rows", "_longest", "_offsets", "_rows", "_values", "shape", "xp")
+    __slots__ = (
+        "_cols", "_filled", "_filled_rows", "_longest", "_offsets", "_parts", "_rows", "_values",
+        "shape", "xp",
+    )  # fmt: skip
 
     def __init__(
         self, xp: Any, shape: tuple[int, int], values: Array, offsets: Array, cols: Array
@@ -36,8 +67,10 @@ class DeviceMatrix:
         self.xp, self.shape, self._values = xp, shape, values
         self._offsets, self._cols = offsets, cols
         self._rows: Array = None
+        self._filled: Array = None
         self._filled_rows: Array = None
         self._longest: int | None = None
+        self._parts: dict[int, Parts | None] = {}
 
     @property
     def nvals(self) -> int:
@@ -88,9 +121,31 @@ class DeviceMatrix:
             self._longest = int(lengths.max()) if lengths.size else 0
         return self._longest
 
+    def parts(self, longest: int) -> Parts | None:
+        """Return the parts of rows with more values than that; they are cut once.
+
+        The result is None where no row is so long.
+        """
+        if longest not in self._parts:
+            self._parts[longest] = self._cut(longest) if self.longest_row() > longest else None
+        return self._parts[longest]
+
+    def _cut(self, longest: int) -> Parts:
+        xp, begins = self.xp, self.offsets[:-1]
+        lengths = self.offsets[1:] - begins
+        rows = xp.flatnonzero(lengths > longest)
+        first = xp.zeros(int(rows.size) + 1, np.int64)
+        first[1:] = xp.cumsum((lengths[rows] + (longest - 1)) // longest)
+        row = row_of_slots(first, int(first[-1]), np.dtype(np.int32))
+        number = xp.arange(int(row.size), dtype=np.int64) - first[row]
+        begin = begins[rows][row] + number * longest
+        return Parts(rows.astype(np.int32), first, rows[row].astype(np.int32), begin)
+
     def filled(self) -> Array | None:
-        """Return a mask of the rows that have a value; None where all values are there."""
-        return None if self.is_full else self.offsets[1:] > self.offsets[:-1]
+        """Return a mask of the rows that have a value; None where all have one."""
+        if self._filled is None and int(self.filled_rows().size) < self.shape[0]:
+            self._filled = self.offsets[1:] > self.offsets[:-1]
+        return self._filled
 
     @property
     def rows(self) -> Array:
@@ -180,7 +235,7 @@ def resident(store: Any, device: str) -> DeviceMatrix:
     """Return the entries of a matrix store on a device; they are copied there once."""
     found = store.resident.get(device)
     if found is None:
-        place = open_device(device)
+        place = place_of(device)
         values = move(np.ascontiguousarray(store.values), place)
         offsets = cols = None
         if device == "cpu" or store.nvals != store.nrows * store.ncols:

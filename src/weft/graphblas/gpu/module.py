@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from weft.backends.device_functions import (
 )
 from weft.errors import TraceError
 from weft.graphblas.compiled.functions import combination, multiplication
+from weft.graphblas.gpu.headers import text_of
 
 Array = Any
 
@@ -70,5 +70,4 @@ def kernels_of(
     """Return the kernels of a semiring in a header; `extra` is text in front of it."""
     parts = f"{extra}{operators_text(op, *types)}", f'#include "{header}"\n'
     source = "\n".join(('#include "sweep.cuh"', '#include "numbers.cuh"', *parts))
-    text = (resources.files(__package__) / header).read_text(encoding="utf-8")
-    return load(device, source, names, {header: text})
+    return load(device, source, names, text_of(header))

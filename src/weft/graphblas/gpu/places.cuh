@@ -5,28 +5,21 @@
 #ifndef WEFT_GRAPHBLAS_PLACES_CUH
 #define WEFT_GRAPHBLAS_PLACES_CUH
 
+#include "mask.cuh"
+
 namespace weft {
 
-// Which maps are left out since they hold everywhere, and how values meet.
-enum PlaceFlags : i64 {
-    x_full = 1, y_full = 2, y_one = 4, unites = 8,
-    masked = 16, mask_full = 32, by_structure = 64, complemented = 128, replaces = 256
-};
-
-WEFT_DEVICE bool is_there(const u8* there, i64 i, i64 flags, i64 full) {
-    return (flags & full) != 0 || there[i] != 0;
-}
-
-// Add up how many places have a value.
-WEFT_DEVICE void count_there(u32 mine, i64* count) {
-    mine = reduce_add(full_mask, mine);
-    if (lane_id() == 0 && mine != 0) atomic_add(count, static_cast<i64>(mine));
+// A value that came as the lowest bytes of a word.
+template <class T>
+WEFT_DEVICE T from_bits(i64 bits) {
+    if constexpr (sizeof(T) == 8) return same_bits<T>(bits);
+    else if constexpr (sizeof(T) == 4) return same_bits<T>(static_cast<i32>(bits));
+    else return static_cast<T>(bits);
 }
 
 }  // namespace weft
 
-// Values that both have, combined; with `unites` also those that one has alone. With `y_one` the
-// right operand is one value.
+// Values that both have, combined; with `unites` also those that one has alone.
 extern "C" __global__ void WEFT_BOUNDS(256, 4) combine_places(
     const weft::XStored* x, const weft::u8* x_there, const weft::YStored* y,
     const weft::u8* y_there, weft::ZStored* out, weft::u8* out_there, weft::i64* count,
@@ -35,19 +28,37 @@ extern "C" __global__ void WEFT_BOUNDS(256, 4) combine_places(
     u32 found = 0;
     for (i64 i = global_id(); i < size; i += global_size()) {
         const bool mine = is_there(x_there, i, flags, x_full);
-        const bool theirs = is_there(y_there, i, flags, y_full | y_one);
+        const bool theirs = is_there(y_there, i, flags, y_full);
         const bool there = (flags & unites) != 0 ? mine || theirs : mine && theirs;
         if (there) {
             const X left = static_cast<X>(x[i]);
-            const Y right = static_cast<Y>(y[(flags & y_one) != 0 ? 0 : i]);
+            const Y right = static_cast<Y>(y[i]);
             out[i] = static_cast<ZStored>(mine && theirs ? both(left, right)
                                           : mine         ? left_alone(left)
                                                          : right_alone(right));
         }
+        if ((flags & out_full) != 0) continue;
         out_there[i] = there;
         found += there;
     }
-    count_there(found, count);
+    if ((flags & out_full) == 0) count_there(found, count);
+}
+
+// Values combined with one value, of which `bits` are the lowest.
+extern "C" __global__ void WEFT_BOUNDS(256, 4) bind_places(
+    const weft::XStored* x, const weft::u8* x_there, weft::ZStored* out, weft::u8* out_there,
+    weft::i64* count, weft::i64 size, weft::i64 bits, weft::i64 flags) {
+    using namespace weft;
+    const Y one = static_cast<Y>(from_bits<YStored>(bits));
+    u32 found = 0;
+    for (i64 i = global_id(); i < size; i += global_size()) {
+        const bool there = is_there(x_there, i, flags, x_full);
+        if (there) out[i] = static_cast<ZStored>(both(static_cast<X>(x[i]), one));
+        if ((flags & out_full) != 0) continue;
+        out_there[i] = there;
+        found += there;
+    }
+    if ((flags & out_full) == 0) count_there(found, count);
 }
 
 // Write y into x through a mask: x is the target before, both(x, y) what it becomes where both have
@@ -58,15 +69,11 @@ extern "C" __global__ void WEFT_BOUNDS(256, 4) write_places(
     const weft::u8* y_there, const weft::MStored* mask, const weft::u8* mask_there,
     weft::ZStored* out, weft::u8* out_there, weft::i64* count, weft::i64 size, weft::i64 flags) {
     using namespace weft;
+    const Mask<MStored> view{mask, mask_there, flags};
     u32 found = 0;
     for (i64 i = global_id(); i < size; i += global_size()) {
-        const bool mine = is_there(x_there, i, flags, x_full);
-        bool admitted = true;
-        if ((flags & masked) != 0) {
-            admitted = is_there(mask_there, i, flags, mask_full);
-            if ((flags & by_structure) == 0) admitted = admitted && mask[i] != 0;
-            if ((flags & complemented) != 0) admitted = !admitted;
-        }
+        const bool mine = (flags & x_none) == 0 && is_there(x_there, i, flags, x_full);
+        const bool admitted = view.admits(i);
         const bool theirs = admitted && is_there(y_there, i, flags, y_full);
         // Inside of the mask the target keeps its value with an accumulator alone.
         const bool kept = mine && (admitted ? (flags & unites) != 0 : (flags & replaces) == 0);
@@ -77,10 +84,11 @@ extern "C" __global__ void WEFT_BOUNDS(256, 4) write_places(
                                           : theirs       ? right_alone(right)
                                                          : left_alone(left));
         }
+        if ((flags & out_full) != 0) continue;
         out_there[i] = theirs || kept;
         found += theirs || kept;
     }
-    count_there(found, count);
+    if ((flags & out_full) == 0) count_there(found, count);
 }
 
 // Sums of the values, one for each thread of a grid, and whether it has any.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.arrays.device import move, open_device, to_host
+from weft.arrays.device import move, to_host
 from weft.backends.device_functions import (
     BLOCK,
     Kernels,
@@ -19,19 +18,24 @@ from weft.backends.device_functions import (
 )
 from weft.errors import TraceError, WeftError
 from weft.graphblas.compiled.functions import cast_traced, combination, multiplication, unary
+from weft.graphblas.gpu.entries import place_of
+from weft.graphblas.gpu.headers import text_of
 from weft.graphblas.options import current
 from weft.graphblas.settings import config
-from weft.graphblas.storage.cast import cast
+from weft.graphblas.storage.cast import cast, is_iso
 
 Array = Any
 HEADER = "places.cuh"
-NAMES = ("combine_places", "write_places", "sum_places")
-X_FULL, Y_FULL, Y_ONE, UNITES = 1, 2, 4, 8
+NAMES = ("combine_places", "bind_places", "write_places", "sum_places")
+X_FULL, Y_FULL, UNITES = 1, 2, 8
 MASKED, MASK_FULL, BY_STRUCTURE, COMPLEMENTED, REPLACES = 16, 32, 64, 128, 256
+OUT_FULL, X_NONE = 512, 1024
 # A vector with one value in more places than that is not moved to a device by itself.
 SPARSE = 16
 # Threads of a reduction: each of them hands one sum to the host.
 SUMS = 16 * BLOCK
+WORD_BYTES = 4
+BOOL = np.dtype(np.bool_)
 
 
 class DeviceVector:
@@ -46,13 +50,13 @@ class DeviceVector:
     there : array or None
         Which places have a value; None: all.
     count : int or array
-        How many do, or an array of one element on the device.
+        How many do, or an array on the device that begins with that number.
     """
 
     __slots__ = ("count", "dense", "device", "there", "xp")
 
     def __init__(self, device: str, dense: Array, there: Array, count: Any) -> None:
-        self.device, self.xp = device, open_device(device).xp
+        self.device, self.xp = device, place_of(device).xp
         self.dense, self.there, self.count = dense, there, count
 
     @property
@@ -71,7 +75,7 @@ class DeviceVector:
     def map(self) -> tuple[Array, bool]:
         """Return the map, or some array in its place, and whether all places have a value."""
         if self.there is None:
-            return self.dense.view(np.uint8), True
+            return self.dense, True
         return self.there, False
 
 
@@ -94,16 +98,62 @@ def vector_of(store: Any) -> DeviceVector:
     device = current["device"]
     found: DeviceVector | None = store.resident
     if found is None or found.device != device:
-        place = open_device(device)
-        there = store.present
-        found = DeviceVector(
-            device,
-            move(np.ascontiguousarray(store.dense), place),
-            None if there is None else move(np.ascontiguousarray(there), place),
-            store.nvals,
-        )
-        store.resident = found
+        found = store.resident = _moved(store, device)
     return found
+
+
+def _moved(store: Any, device: str) -> DeviceVector:
+    """Copy no more than the values that are there; places are filled on the device."""
+    place, np_type = place_of(device), store.np_type
+    xp, size, nvals = place.xp, store.size, store.nvals
+    if nvals == size:
+        dense = np.asarray(store.dense)
+        if is_iso(dense) and size > 1:
+            return DeviceVector(device, xp.full(size, dense[0], np_type), None, size)
+        return DeviceVector(device, move(np.ascontiguousarray(dense), place), None, size)
+    if store.is_dense and nvals * 2 > size:
+        values, there = (np.ascontiguousarray(each) for each in (store.dense, store.present))
+        return DeviceVector(device, move(values, place), move(there, place), nvals)
+    dense, there = xp.empty(size, np_type), xp.zeros(size, np.bool_)
+    if nvals:
+        at = move(np.ascontiguousarray(store.indices), place)
+        dense[at] = move(np.ascontiguousarray(store.values), place)
+        there[at] = True
+    return DeviceVector(device, dense, there, nvals)
+
+
+def stored_words(xp: Any, size: int, np_type: np.dtype) -> tuple[Array, Array]:
+    """Return an array for so many values, and the whole words that it begins.
+
+    Kernels change values that are smaller than a word by atomic operations on the word.
+    """
+    if np_type.itemsize >= WORD_BYTES:
+        made = xp.empty(size, np_type)
+        return made, made
+    words = xp.empty(-(-size * np_type.itemsize // WORD_BYTES), np.uint32)
+    return words.view(np_type)[:size], words
+
+
+class MaskPlaces(NamedTuple):
+    """A mask as kernels take it; see mask.cuh."""
+
+    values: Array
+    there: Array
+    flags: int
+    dtype: np.dtype
+
+
+def mask_places(view: Any, otherwise: DeviceVector) -> MaskPlaces:
+    """Return a mask for kernels; without one, arrays that are not looked at stand for it."""
+    if view is None:
+        return MaskPlaces(otherwise.dense, otherwise.dense, 0, BOOL)
+    mask = vector_of(view.store)
+    there, full = mask.map()
+    flags = MASKED | (MASK_FULL if full else 0) | (COMPLEMENTED if view.complement else 0)
+    if view.structure:
+        # Values are not looked at, so that their type makes no other kernel.
+        return MaskPlaces(there, there, flags | BY_STRUCTURE, BOOL)
+    return MaskPlaces(mask.dense, there, flags, np.dtype(mask.dense.dtype))
 
 
 @functools.cache
@@ -126,13 +176,17 @@ def kernels(device: str, both: Any, lone: tuple[Any, Any], types: tuple[np.dtype
     source = "\n".join(
         ('#include "sweep.cuh"', '#include "numbers.cuh"', *lines, f'#include "{HEADER}"\n')
     )
-    text = (resources.files(__package__) / HEADER).read_text(encoding="utf-8")
-    return load(device, source, NAMES, {HEADER: text})
+    return load(device, source, NAMES, text_of(HEADER))
 
 
 @functools.cache
 def _converts(to: np.dtype) -> Any:
     return lambda x: cast_traced(x, to)
+
+
+@functools.cache
+def _converts_first(to: np.dtype) -> Any:
+    return lambda x, y: cast_traced(x, to)
 
 
 @functools.cache
@@ -157,31 +211,20 @@ def _second(x: Any, y: Any) -> Any:
     return y
 
 
-def _new(like: DeviceVector, np_type: np.dtype) -> tuple[Array, Array, Array]:
+def _new(like: DeviceVector, np_type: np.dtype, full: bool) -> DeviceVector:
     """Return arrays for the values, the map and the count of a result."""
     xp, size = like.xp, like.size
-    return xp.empty(size, np_type), xp.empty(size, np.bool_), xp.zeros(1, np.int64)
+    out = xp.empty(size, np_type)
+    if full:
+        return DeviceVector(like.device, out, None, size)
+    return DeviceVector(like.device, out, xp.empty(size, np.bool_), xp.zeros(1, np.int64))
 
 
-def _combined(
-    x: DeviceVector, y: Any, op: Any, functions: tuple[Any, tuple[Any, Any]], flags: int
-) -> Any:
-    from weft.graphblas.storage.vector import VectorStore
-
-    one = not isinstance(y, DeviceVector)
-    right = y if one else y.dense
-    types = x.dense.dtype, right.dtype, op.return_type.np_type, np.dtype(np.bool_)
-    run = kernels(x.device, *functions, tuple(map(np.dtype, types)))
-    out, there, count = _new(x, op.return_type.np_type)
-    x_map, full = x.map()
-    y_map, y_full = (x_map, True) if one else y.map()
-    flags |= (X_FULL if full else 0) | (Y_ONE if one else Y_FULL if y_full else 0)
-    run.launch(
-        "combine_places",
-        (x.dense, x_map, right, y_map, out, there, count, x.size, flags),
-        -(-x.size // BLOCK),
-    )
-    return VectorStore.on_device(DeviceVector(x.device, out, there, count))
+def _into(made: DeviceVector) -> tuple[Array, Array, Array]:
+    """Return a result's arrays for a kernel; with OUT_FULL, the last two are not looked at."""
+    if made.there is None:
+        return made.dense, made.dense, made.dense
+    return made.dense, made.there, made.count
 
 
 def attempt(compute: Any, *args: Any) -> Any:
@@ -196,15 +239,31 @@ def combine(
     left: Any, right: Any, op: Any, union: bool, defaults: tuple[Any, Any] | None = None
 ) -> Any:
     """Return the union or the intersection of two vectors; defaults stand for lone operands."""
+    from weft.graphblas.storage.vector import VectorStore
+
     to = op.return_type.np_type
-    if defaults is None:
-        functions = _combines(op), (_converts(to), _converts(to))
-    else:
-        functions = (
-            _combines(op),
-            _with_defaults(op, *(each.item() for each in _typed(op, defaults))),
-        )
-    return _combined(vector_of(left), vector_of(right), op, functions, UNITES if union else 0)
+    both, lone = combined_functions(op, defaults)
+    x, y = vector_of(left), vector_of(right)
+    run = kernels(x.device, both, lone, (x.dense.dtype, y.dense.dtype, to, BOOL))
+    (x_map, x_full), (y_map, y_full) = x.map(), y.map()
+    full = (x_full or y_full) if union else (x_full and y_full)
+    made = _new(x, to, full)
+    flags = (X_FULL if x_full else 0) | (Y_FULL if y_full else 0) | (UNITES if union else 0)
+    flags |= OUT_FULL if full else 0
+    run.launch(
+        "combine_places",
+        (x.dense, x_map, y.dense, y_map, *_into(made), x.size, flags),
+        -(-x.size // BLOCK),
+    )
+    return VectorStore.on_device(made)
+
+
+def combined_functions(op: Any, defaults: tuple[Any, Any] | None) -> tuple[Any, tuple[Any, Any]]:
+    """Return the function of two values, and those of a left and of a right one that is alone."""
+    if defaults is not None:
+        return _combines(op), _with_defaults(op, *(each.item() for each in _typed(op, defaults)))
+    to = op.return_type.np_type
+    return _combines(op), (_converts(to), _converts(to))
 
 
 def _typed(op: Any, defaults: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -221,21 +280,38 @@ def _with_defaults(op: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return (lambda found: combines(found, right)), (lambda found: combines(left, found))
 
 
+def _bound(x: DeviceVector, one: Array, both: Any, to: np.dtype) -> DeviceVector:
+    """Return what a function of two values makes of each value and of another one."""
+    types = x.dense.dtype, one.dtype, to, BOOL
+    run = kernels(x.device, both, (_converts(to), _converts(to)), types)
+    x_map, full = x.map()
+    made = _new(x, to, full)
+    bits = np.frombuffer(one.tobytes().ljust(8, b"\0"), np.int64)[0]
+    flags = X_FULL | OUT_FULL if full else 0
+    run.launch(
+        "bind_places",
+        (x.dense, x_map, *_into(made), x.size, bits, flags),
+        -(-x.size // BLOCK),
+    )
+    return made
+
+
 def apply(store: Any, op: Any) -> Any:
     """Return a vector with a unary operator applied to its values."""
+    from weft.graphblas.storage.vector import VectorStore
+
     x = vector_of(store)
-    to = op.return_type.np_type
-    functions = _applies(op), (_converts(to), _converts(to))
-    return _combined(x, x.dense[:1], op, functions, 0)
+    none = np.zeros(1, x.dense.dtype)
+    return VectorStore.on_device(_bound(x, none, _applies(op), op.return_type.np_type))
 
 
 def apply_bound(store: Any, op: Any, scalar: Array, scalar_is_left: bool) -> Any:
     """Return a vector with a binary operator applied to its values and a scalar."""
-    x = vector_of(store)
-    to = op.return_type.np_type
+    from weft.graphblas.storage.vector import VectorStore
+
     combines = _flipped(op) if scalar_is_left else _combines(op)
-    y = move(scalar, open_device(x.device))
-    return _combined(x, y, op, (combines, (_converts(to), _converts(to))), 0)
+    made = _bound(vector_of(store), scalar, combines, op.return_type.np_type)
+    return VectorStore.on_device(made)
 
 
 @functools.cache
@@ -244,59 +320,71 @@ def _flipped(op: Any) -> Any:
     return lambda x, y: combines(y, x)
 
 
+def converted(entries: DeviceVector, to: np.dtype) -> DeviceVector:
+    """Return the same values in another type."""
+    made = _bound(entries, np.zeros(1, entries.dense.dtype), _converts_first(to), to)
+    made.there, made.count = entries.there, entries.count
+    return made
+
+
+def positions(store: Any, offset: int, np_type: np.dtype) -> Any:
+    """Return a vector with its places, counted from a number on, as values."""
+    from weft.graphblas.storage.vector import VectorStore
+
+    x = vector_of(store)
+    dense = x.xp.arange(offset, offset + x.size, dtype=np_type)
+    return VectorStore.on_device(DeviceVector(x.device, dense, x.there, x.count))
+
+
 def write(old: Any, result: Any, plan: Any) -> Any:
     """Return a target after a result was written into it: C<M, replace> = C accum T."""
     from weft.graphblas.storage.vector import VectorStore
 
-    y = vector_of(result)
-    to = plan.np_type
-    x = vector_of(old)
+    y, to = vector_of(result), plan.np_type
     both = _second if plan.accum is None else _combines(plan.accum)
-    flags = 0 if plan.accum is None else UNITES
-    mask, (mask_map, mask_full) = x, x.map()
-    if plan.mask is not None:
-        view = plan.mask
-        mask = vector_of(view.store)
-        mask_map, mask_full = mask.map()
-        flags |= MASKED | (MASK_FULL if mask_full else 0) | (BY_STRUCTURE if view.structure else 0)
-        flags |= (COMPLEMENTED if view.complement else 0) | (REPLACES if plan.replace else 0)
-    types = x.dense.dtype, y.dense.dtype, to, mask.dense.dtype
-    lone = _converts(to), _converts(to)
-    run = kernels(x.device, both, lone, tuple(map(np.dtype, types)))
-    out, there, count = _new(x, to)
+    empty = not old.is_away and old.nvals == 0
+    x = y if empty else vector_of(old)
+    named = mask_places(plan.mask, y)
+    types = x.dense.dtype, y.dense.dtype, to, named.dtype
+    run = kernels(x.device, both, (_converts(to), _converts(to)), tuple(map(np.dtype, types)))
     (x_map, x_full), (y_map, y_full) = x.map(), y.map()
-    flags |= (X_FULL if x_full else 0) | (Y_FULL if y_full else 0)
+    accumulates = plan.accum is not None
+    flags = named.flags | (UNITES if accumulates else 0) | (REPLACES if plan.replace else 0)
+    flags |= (X_FULL if x_full else 0) | (Y_FULL if y_full else 0) | (X_NONE if empty else 0)
+    full = y_full and plan.mask is None
+    if x_full and not empty and not plan.replace:
+        full = accumulates or y_full
+    made = _new(x, to, full)
     run.launch(
         "write_places",
         (
-            x.dense, x_map, y.dense, y_map, mask.dense, mask_map, out, there, count, x.size, flags,
+            x.dense, x_map, y.dense, y_map, named.values, named.there, *_into(made), x.size,
+            flags | (OUT_FULL if full else 0),
         ),
         -(-x.size // BLOCK),
     )  # fmt: skip
-    return VectorStore.on_device(DeviceVector(x.device, out, there, count))
+    return VectorStore.on_device(made)
 
 
 def reduce(store: Any, op: Any) -> Any:
     """Return the values that threads have summed up, on the host."""
     x = vector_of(store)
-    add = combination(op)
-    if add is None:
+    if combination(op) is None:
         raise TraceError(f"{op!r} cannot be traced.")
-    return _partial_sums(x, op)
-
-
-def _partial_sums(x: DeviceVector, op: Any) -> Array:
     to = np.dtype(x.dense.dtype)
-    run = kernels(x.device, _adds(op), (_converts(to), _converts(to)), (to, to, to, to))
+    run = kernels(x.device, _adds(op), (_converts(to), _converts(to)), (to, to, to, BOOL))
     threads = min(SUMS, -(-x.size // BLOCK) * BLOCK)
-    out, there = x.xp.empty(threads, to), x.xp.empty(threads, np.bool_)
+    # Sums and whether there are any, in one copy.
+    both = x.xp.empty(threads * (to.itemsize + 1), np.uint8)
     x_map, full = x.map()
     run.launch(
         "sum_places",
-        (x.dense, x_map, out, there, x.size, X_FULL if full else 0),
+        (x.dense, x_map, both, both[threads * to.itemsize :], x.size, X_FULL if full else 0),
         threads // BLOCK,
     )
-    return to_host(out)[to_host(there)]
+    found = to_host(both)
+    sums, there = found[: threads * to.itemsize].view(to), found[threads * to.itemsize :]
+    return sums[there != 0]
 
 
 @functools.cache

@@ -1,220 +1,19 @@
 // Products of two sparse matrices row by row (Gustavson), over a semiring.
 //
-// Rows with few products are summed up in a hash table in shared memory, by 8 lanes, a warp or a
-// block; others in an array of a tile of columns after another, by a block. They are counted first,
-// and filled into their places then. A mask lets in what it names, or keeps it out: its columns are
-// put into the table, or into a map of the tile, before.
+// Rows with very few products are summed up by a thread, in a list; others with few in a hash table
+// in shared memory, by 8 lanes, a warp or a block; the rest by a block, in an array of one tile of
+// columns after another. They are counted first, and filled into their places then. A mask lets in
+// what it names, or keeps it out: its columns are put into the table, or a map of the tile, before.
 //
 // What is put in front: Left, Right and Sum, the types of values; LeftStored, RightStored and
-// SumStored, those of arrays; product_of and sum_of; start(), which sum_of leaves everything as it is with;
+// SumStored, those of arrays; product_of and sum_of; start(), the identity of sum_of;
 // and how several warps add to one sum at once: `adds` by an atomic addition, `wins` by a store.
 #ifndef WEFT_GRAPHBLAS_SPARSE_CUH
 #define WEFT_GRAPHBLAS_SPARSE_CUH
 
+#include "tables.cuh"
+
 namespace weft {
-
-// Keys of a hash table are columns. `marked`: kept out by the mask, or named by it and not met yet.
-constexpr u32 no_key = 0xffffffffu, marked = 0x80000000u;
-
-// What rows are computed for: to count their entries, to fill them in, to fill in the mask's.
-enum class Task { count, fill, masked };
-
-// Sums are kept in whole words, which atomics are made for.
-template <u32 bytes>
-struct WordOfBytes {
-    using type = u32;
-};
-template <>
-struct WordOfBytes<8> {
-    using type = u64;
-};
-using Word = typename WordOfBytes<sizeof(Sum)>::type;
-
-WEFT_DEVICE Word to_word(Sum sum) {
-    if constexpr (sizeof(Sum) == sizeof(Word)) return same_bits<Word>(sum);
-    else return static_cast<Word>(sum);
-}
-WEFT_DEVICE Sum from_word(Word word) {
-    if constexpr (sizeof(Sum) == sizeof(Word)) return same_bits<Sum>(word);
-    else return static_cast<Sum>(word);
-}
-
-// Add to a sum; `several`: other warps may do so at the same time.
-template <bool several>
-WEFT_DEVICE void accumulate(Word* word, Sum made) {
-    if constexpr (!several) {
-        *word = to_word(sum_of(from_word(*word), made));
-    } else if constexpr (wins) {
-        store_relaxed(word, to_word(made));
-    } else if constexpr (adds) {
-        atomic_add(reinterpret_cast<Sum*>(word), made);
-    } else {
-        Word seen = load_relaxed(word);
-        while (true) {
-            const Word next = to_word(sum_of(from_word(seen), made));
-            if (next == seen) return;
-            const Word old = atomic_cas(word, seen, next);
-            if (old == seen) return;
-            seen = old;
-        }
-    }
-}
-
-struct Factors {
-    const i64* offsets;
-    const i32* cols;
-    const LeftStored* values;
-    const i64* right_offsets;
-    const i32* right_cols;
-    const RightStored* right_values;
-};
-
-struct MaskRows {
-    const i64* offsets;
-    const i32* cols;
-    i64 outside;  // whether what it names is kept out
-};
-
-// Where a result goes: numbers of entries by row, or the entries; for those of a mask, whether
-// there is one.
-struct Result {
-    i64* counts;
-    const i64* offsets;
-    i32* cols;
-    SumStored* values;
-    u8* there;
-};
-
-template <u32 lanes>
-WEFT_DEVICE void sync_team() {
-    if constexpr (lanes == 0) sync_block();
-    else sync_warp(Group<lanes>::mask());
-}
-template <u32 lanes>
-WEFT_DEVICE u32 team_size() {
-    if constexpr (lanes == 0) return block_size();
-    else return lanes;
-}
-
-// -- hash tables
-
-template <u32 room>
-WEFT_DEVICE u32 first_place(u32 key) {
-    return static_cast<u32>((static_cast<u64>((key & ~marked) * 0x9e3779b1u) * room) >> 32);
-}
-
-// Put a key into a table unless it is there; return its place, and what was there before.
-template <u32 room>
-WEFT_DEVICE u32 insert(u32* keys, u32 key, u32& before) {
-    for (u32 at = first_place<room>(key);; at = (at + 1) % room) {
-        before = load_relaxed(keys + at);
-        if (before == no_key) {
-            before = atomic_cas(keys + at, no_key, key);
-            if (before == no_key) return at;
-        }
-        if (((before ^ key) & ~marked) == 0) return at;
-    }
-}
-
-// The place of a key; `room` if it is not in the table.
-template <u32 room>
-WEFT_DEVICE u32 place_of(const u32* keys, u32 key, u32& seen) {
-    for (u32 at = first_place<room>(key);; at = (at + 1) % room) {
-        seen = load_relaxed(keys + at);
-        if (seen == no_key) return room;
-        if ((seen & ~marked) == key) return at;
-    }
-}
-
-// Visit the products of a row: each(column, x, slot of the right factor). Lanes take entries of one
-// row of the right, which are of different columns; warps of a block take different rows.
-template <u32 lanes, class Each>
-WEFT_DEVICE void for_products(const Factors& f, i64 row, const Each& each) {
-    constexpr u32 width = lanes == 0 ? warp_size : lanes;
-    const i64 begin = f.offsets[row], slots = f.offsets[row + 1] - begin;
-    const u32 warps = lanes == 0 ? block_size() / warp_size : 1;
-    // Several warps share a row of the right where there are too few.
-    const u32 parts = slots < warps ? warps / static_cast<u32>(slots) : 1;
-    for (i64 unit = lanes == 0 ? warp_id() : 0; unit < slots * parts; unit += warps) {
-        const i64 slot = begin + unit / parts;
-        const i64 k = load_constant(f.cols + slot);
-        const i64 stop = load_constant(f.right_offsets + k + 1);
-        const Left x = static_cast<Left>(f.values[slot]);
-        const i64 first = static_cast<i64>(unit % parts) * width + Group<width>::lane();
-        for (i64 at = load_constant(f.right_offsets + k) + first; at < stop; at += parts * width) {
-            each(static_cast<u32>(load_constant(f.right_cols + at)), x, at);
-        }
-        sync_warp(Group<width>::mask());
-    }
-}
-
-// Move the keys that stay, with their sums, to the front of the table; return how many there are.
-template <u32 lanes, u32 room>
-WEFT_DEVICE u32 compact(u32* keys, Word* words, u32* moved) {
-    u32 used = 0;
-    for (u32 base = 0; base < room; base += team_size<lanes>()) {
-        const u32 key = keys[base + Group<lanes>::lane()];
-        const Word word = words[base + Group<lanes>::lane()];
-        const bool stays = key < marked;
-        sync_team<lanes>();
-        u32 to;
-        if constexpr (lanes == 0) {
-            to = stays ? atomic_add(moved, 1u) : 0;
-        } else {
-            const u32 mask = Group<lanes>::mask();
-            const u32 those = ballot(mask, stays) & mask;
-            to = used + popcount(those & lanes_below());
-            used += popcount(those);
-        }
-        if (stays) {
-            keys[to] = key;
-            words[to] = word;
-        }
-        sync_team<lanes>();
-    }
-    if constexpr (lanes == 0) used = *moved;
-    return used;
-}
-
-// Sort keys with their sums, bitonically; behind them there is room up to a power of two.
-template <u32 lanes>
-WEFT_DEVICE void sort_table(u32* keys, Word* words, u32 used) {
-    u32 size = 2;
-    while (size < used) size *= 2;
-    for (u32 t = used + Group<lanes>::lane(); t < size; t += team_size<lanes>()) keys[t] = no_key;
-    sync_team<lanes>();
-    for (u32 run = 2; run <= size; run *= 2) {
-        for (u32 gap = run / 2; gap > 0; gap /= 2) {
-            for (u32 t = Group<lanes>::lane(); t < size / 2; t += team_size<lanes>()) {
-                const u32 low = 2 * t - (t & (gap - 1)), high = low + gap;
-                const u32 a = keys[low], b = keys[high];
-                if (a != b && (a > b) == ((low & run) == 0)) {
-                    const Word word = words[low];
-                    keys[low] = b;
-                    keys[high] = a;
-                    words[low] = words[high];
-                    words[high] = word;
-                }
-            }
-            sync_team<lanes>();
-        }
-    }
-}
-
-// The sum of one number of each lane, in lane 0.
-template <u32 lanes>
-WEFT_DEVICE u32 team_sum(u32 mine, u32* total) {
-    if constexpr (lanes == 0) {
-        if (mine != 0) atomic_add(total, mine);
-        sync_block();
-        return *total;
-    } else {
-        for (u32 bit = lanes / 2; bit > 0; bit /= 2) {
-            mine += shuffle_xor(Group<lanes>::mask(), mine, bit, lanes);
-        }
-        return mine;
-    }
-}
 
 // Rows by hash tables of `room` places; a group of `lanes` for each, or a block where that is 0.
 template <u32 lanes, u32 room, Task task>
@@ -287,6 +86,91 @@ WEFT_DEVICE void hash_rows(const Factors& f, const i32* rows, i64 num_rows, cons
             }
         }
         sync_team<lanes>();
+    }
+}
+
+// -- short lists
+
+// Rows with few entries: a thread for each. Its columns, ascending, and their sums lie in shared
+// memory, those of neighbouring threads side by side. With `all_rows` none is left to other kernels.
+constexpr u32 few = 16;
+
+// The place of a column among a row's in the mask; as many as there are if it is not one of them.
+WEFT_DEVICE u32 place_in(const i32* cols, u32 count, u32 column) {
+    u32 at = 0;
+    while (at < count && static_cast<u32>(load_constant(cols + at)) < column) ++at;
+    return at < count && static_cast<u32>(load_constant(cols + at)) == column ? at : count;
+}
+
+template <Task task>
+WEFT_DEVICE void listed_rows(const Factors& f, const i32* rows, i64 num_rows, const MaskRows& mask,
+                             const Result& result, i64 all_rows) {
+    WEFT_SHARED(unsigned char, memory);
+    constexpr bool sums = task != Task::count;
+    const u32 step = block_size();
+    Word* const words = reinterpret_cast<Word*>(memory) + thread_id();
+    u32* const keys =
+        reinterpret_cast<u32*>(reinterpret_cast<Word*>(memory) + (sums ? few * step : 0)) +
+        thread_id();
+    for (i64 i = global_id(); i < num_rows; i += global_size()) {
+        const i64 row = all_rows ? i : rows[i];
+        const i64 mask_begin = mask.offsets[row], end = f.offsets[row + 1];
+        const bool looks = task == Task::masked || mask.outside != 0;
+        const u32 named = looks ? static_cast<u32>(mask.offsets[row + 1] - mask_begin) : 0;
+        u32 used = 0, met = 0;
+        const auto take = [&](u32 column, Left x, i64 at) {
+            u32 place = looks ? place_in(mask.cols + mask_begin, named, column) : 0;
+            if constexpr (task == Task::masked) {
+                if (place == named) return;
+                const Sum made = product_of(x, static_cast<Right>(f.right_values[at]));
+                Word* const word = words + place * step;
+                *word = to_word((met >> place & 1) != 0 ? sum_of(from_word(*word), made) : made);
+                met |= 1u << place;
+            } else {
+                if (place < named) return;
+                for (place = used; place > 0 && keys[(place - 1) * step] > column;) --place;
+                const bool known = place > 0 && keys[(place - 1) * step] == column;
+                if (!known) {
+                    for (u32 p = used; p > place; --p) {
+                        keys[p * step] = keys[(p - 1) * step];
+                        if constexpr (sums) words[p * step] = words[(p - 1) * step];
+                    }
+                    keys[place * step] = column;
+                    ++used;
+                }
+                if constexpr (sums) {
+                    const Sum made = product_of(x, static_cast<Right>(f.right_values[at]));
+                    Word* const word = words + (place - known) * step;
+                    *word = to_word(known ? sum_of(from_word(*word), made) : made);
+                }
+            }
+        };
+        for (i64 slot = f.offsets[row]; slot < end; ++slot) {
+            const i64 k = load_constant(f.cols + slot);
+            const i64 stop = load_constant(f.right_offsets + k + 1);
+            const Left x = static_cast<Left>(f.values[slot]);
+            for (i64 at = load_constant(f.right_offsets + k); at < stop; ++at) {
+                take(static_cast<u32>(load_constant(f.right_cols + at)), x, at);
+            }
+        }
+        if constexpr (task == Task::count) {
+            result.counts[row] = used;
+        } else if constexpr (task == Task::fill) {
+            const i64 first = result.offsets[row];
+            for (u32 p = 0; p < used; ++p) {
+                result.cols[first + p] = static_cast<i32>(keys[p * step]);
+                result.values[first + p] = static_cast<SumStored>(from_word(words[p * step]));
+            }
+        } else {
+            for (u32 p = 0; p < named; ++p) {
+                const bool there = (met >> p & 1) != 0;
+                result.there[mask_begin + p] = there;
+                if (there) {
+                    result.values[mask_begin + p] =
+                        static_cast<SumStored>(from_word(words[p * step]));
+                }
+            }
+        }
     }
 }
 
@@ -481,12 +365,15 @@ constexpr u32 tile_room = 65536 / sizeof(Word), count_room = 262144;
         const weft::RightStored *right_values, const weft::i32 *rows, weft::i64 num_rows,     \
         const weft::i64 *mask_offsets, const weft::i32 *mask_cols, weft::i64 outside,         \
         weft::i64 *counts, const weft::i64 *out_offsets, weft::i32 *out_cols,                 \
-        weft::SumStored *out_values, weft::u8 *there, weft::i64 *ahead
+        weft::SumStored *out_values, weft::u8 *there, weft::i64 *ahead, weft::i64 all_rows
 #define WEFT_GIVEN                                                                            \
     {offsets, cols, values, right_offsets, right_cols, right_values}, rows, num_rows,         \
         {mask_offsets, mask_cols, outside}, {counts, out_offsets, out_cols, out_values, there}
 
 #ifdef WEFT_MASKED
+extern "C" __global__ void WEFT_BOUNDS(128, 1) masked_list(WEFT_ROWS) {
+    weft::listed_rows<weft::Task::masked>(WEFT_GIVEN, all_rows);
+}
 extern "C" __global__ void WEFT_BOUNDS(256, 1) masked_small(WEFT_ROWS) {
     weft::hash_rows<8, 64, weft::Task::masked>(WEFT_GIVEN);
 }
@@ -503,6 +390,12 @@ extern "C" __global__ void WEFT_BOUNDS(512, 1) masked_tile(WEFT_ROWS) {
     weft::tile_rows<weft::tile_room, weft::Task::masked>(WEFT_GIVEN, ahead);
 }
 #else
+extern "C" __global__ void WEFT_BOUNDS(128, 1) count_list(WEFT_ROWS) {
+    weft::listed_rows<weft::Task::count>(WEFT_GIVEN, all_rows);
+}
+extern "C" __global__ void WEFT_BOUNDS(128, 1) fill_list(WEFT_ROWS) {
+    weft::listed_rows<weft::Task::fill>(WEFT_GIVEN, all_rows);
+}
 extern "C" __global__ void WEFT_BOUNDS(256, 1) count_small(WEFT_ROWS) {
     weft::hash_rows<8, 64, weft::Task::count>(WEFT_GIVEN);
 }
@@ -535,22 +428,38 @@ extern "C" __global__ void WEFT_BOUNDS(512, 1) fill_tile(WEFT_ROWS) {
 }
 #endif
 
-// How many products each row has: 8 lanes for each.
-extern "C" __global__ void WEFT_BOUNDS(256, 4) product_counts(
-    const weft::i64* offsets, const weft::i32* cols, const weft::i64* right_offsets,
-    weft::i64 num_rows, weft::i64* out) {
-    using namespace weft;
-    using Team = Group<8>;
-    for (i64 row = global_id() / 8; row < num_rows; row += global_size() / 8) {
+namespace weft {
+
+template <u32 lanes>
+WEFT_DEVICE void count_products(
+    const i64* offsets, const i32* cols, const i64* right_offsets, i64 num_rows, i64* out) {
+    using Team = Group<lanes>;
+    for (i64 row = global_id() / lanes; row < num_rows; row += global_size() / lanes) {
         const i64 end = offsets[row + 1];
         i64 mine = 0;
-        for (i64 slot = offsets[row] + Team::lane(); slot < end; slot += 8) {
+        for (i64 slot = offsets[row] + Team::lane(); slot < end; slot += lanes) {
             const i64 k = load_constant(cols + slot);
             mine += right_offsets[k + 1] - right_offsets[k];
         }
-        for (u32 bit = 4; bit > 0; bit /= 2) mine += shuffle_xor(Team::mask(), mine, bit, 8);
+        for (u32 bit = lanes / 2; bit > 0; bit /= 2) {
+            mine += shuffle_xor(Team::mask(), mine, bit, lanes);
+        }
         if (Team::lane() == 0) out[row] = mine;
     }
+}
+
+}  // namespace weft
+
+// How many products each row has: 8 lanes for each, or one where rows are short.
+extern "C" __global__ void WEFT_BOUNDS(256, 4) product_counts(
+    const weft::i64* offsets, const weft::i32* cols, const weft::i64* right_offsets,
+    weft::i64 num_rows, weft::i64* out) {
+    weft::count_products<8>(offsets, cols, right_offsets, num_rows, out);
+}
+extern "C" __global__ void WEFT_BOUNDS(256, 4) few_product_counts(
+    const weft::i64* offsets, const weft::i32* cols, const weft::i64* right_offsets,
+    weft::i64 num_rows, weft::i64* out) {
+    weft::count_products<1>(offsets, cols, right_offsets, num_rows, out);
 }
 
 #endif

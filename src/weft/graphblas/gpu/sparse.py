@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft.arrays.reduce import count_true
 from weft.backends.device_functions import BLOCK, Kernels
 from weft.graphblas.gpu.entries import DeviceMatrix, compacted, resident
 from weft.graphblas.gpu.module import kernels_of
@@ -17,22 +18,26 @@ Array = Any
 
 
 class Bin(NamedTuple):
-    """Rows that are computed alike: at most so many places of a table, which is half full then."""
+    """Rows that are computed alike: with at most so many entries, in places for them."""
 
     name: str
+    entries: int
     places: int
     block: int
     teams: int
-    products: int  # of a masked row, at most: more of them are for a larger team
+    products: int  # of a row whose entries are known, at most: more are for a larger team
 
 
+LIST = Bin("list", 16, 16, 128, 128, 64)
 BINS = (
-    Bin("small", 64, 256, 32, 256),
-    Bin("warp", 256, 256, 8, 4096),
-    Bin("wide", 1024, 128, 4, 16384),
-    Bin("block", 8192, 512, 1, 1 << 62),
+    LIST,
+    # Hash tables, which are half full then.
+    Bin("small", 32, 64, 256, 32, 256),
+    Bin("warp", 128, 256, 256, 8, 4096),
+    Bin("wide", 512, 1024, 128, 4, 16384),
+    Bin("block", 4096, 8192, 512, 1, 1 << 62),
 )
-TILE = Bin("tile", 0, 512, 1, 1 << 62)
+TILE = Bin("tile", 0, 0, 512, 1, 1 << 62)
 # Columns of a tile of sums, in bytes of theirs, and of one that is only counted; see sparse.cuh.
 TILE_BYTES, COUNTED_COLUMNS = 65536, 262144
 NAMES = tuple(f"{task}_{each.name}" for task in ("count", "fill") for each in (*BINS, TILE))
@@ -51,7 +56,7 @@ def product(left: MatrixStore, right: MatrixStore, op: Any, mask: Any) -> Matrix
     if run.mask is not None:
         # What the mask keeps out is in the table, too.
         limits += xp.where(limits > 0, run.mask.offsets[1:] - run.mask.offsets[:-1], 0)
-    bins = run.binned(limits, limits > 0)
+    bins = run.binned(limits, known=False)
     counts = xp.zeros(nrows, np.int64)
     none = run.placeholders()
     for each, rows in bins:
@@ -79,7 +84,7 @@ def _inside(
     run = _Run(left, right, op, device, entries, MASKED)
     xp, named = run.xp, run.mask
     lengths = named.offsets[1:] - named.offsets[:-1]
-    bins = run.binned(lengths, (lengths > 0) & (run.products > 0), run.products)
+    bins = run.binned(lengths, known=True)
     values, there = xp.zeros(named.nvals, run.np_type), xp.zeros(named.nvals, np.bool_)
     none = run.placeholders()
     for each, rows in bins:
@@ -112,29 +117,39 @@ class _Run:
         types = np.dtype(self.left.values.dtype), np.dtype(self.right.values.dtype)
         extra = "#define WEFT_MASKED\n" if names is MASKED else ""
         self.kernels: Kernels = kernels_of(
-            device, op, types, "sparse.cuh", extra, (*names, "product_counts")
-        )
+            device, op, types, "sparse.cuh", extra,
+            (*names, "product_counts", "few_product_counts"),
+        )  # fmt: skip
         self.products = self.xp.empty(left.nrows, np.int64)
+        short = self.left.longest_row() <= LIST.products
         self.kernels.launch(
-            "product_counts",
+            "few_product_counts" if short else "product_counts",
             (self.left.offsets, self.left.cols, self.right.offsets, left.nrows, self.products),
-            -(-left.nrows * 8 // BLOCK),
-        )
+            -(-left.nrows * (1 if short else 8) // BLOCK), in_order=True,
+        )  # fmt: skip
         self.ahead: Array = None
 
-    def binned(
-        self, entries: Array, chosen: Array, products: Array = None
-    ) -> list[tuple[Bin, Array]]:
-        """Return the rows of every bin, those with most entries first in the last of them."""
-        xp, found = self.xp, []
-        left = chosen
+    def binned(self, entries: Array, *, known: bool) -> list[tuple[Bin, Array]]:
+        """Return the rows of every bin, those with most entries first in the last of them.
+
+        None stands for all rows. Entries are counted, or `known`: a row with few entries may have
+        many products then.
+        """
+        xp = self.xp
+        found: list[tuple[Bin, Array]] = []
+        if int(self.products.max()) <= LIST.products and int(entries.max()) <= LIST.entries:
+            return [(LIST, None)]
+        left = (entries > 0) & (self.products > 0)
+        rest = count_true(left)
         for each in BINS:
-            here = left & (2 * entries <= each.places)
-            if products is not None:
-                here &= products <= each.products
-            left = left & ~here
+            if rest == 0:
+                return found
+            here = left & (entries <= each.entries)
+            if known or each is LIST:
+                here &= self.products <= each.products
             rows = xp.flatnonzero(here)
             if rows.size:
+                left, rest = left & ~here, rest - int(rows.size)
                 found.append((each, rows.astype(np.int32)))
         rows = xp.flatnonzero(left)
         if rows.size:
@@ -152,6 +167,8 @@ class _Run:
     def launch(self, task: str, each: Bin, rows: Array, result: tuple[Any, ...]) -> None:
         """Start the kernel of a task for the rows of a bin."""
         mine, theirs, mask = self.left, self.right, self.mask
+        all_rows = rows is None
+        count = mine.shape[0] if all_rows else int(rows.size)
         # Without a mask nothing is read of what stands in its place.
         named = (mine.offsets, mine.cols) if mask is None else (mask.offsets, mask.cols)
         ahead = result[0] if self.ahead is None else self.ahead
@@ -165,7 +182,9 @@ class _Run:
             f"{task}_{each.name}",
             (
                 mine.offsets, mine.cols, mine.values, theirs.offsets, theirs.cols, theirs.values,
-                rows, int(rows.size), *named, self.outside, *result, ahead,
+                mine.cols if all_rows else rows, count, *named, self.outside, *result, ahead,
+                int(all_rows),
             ),
-            -(-int(rows.size) // each.teams), block=each.block, shared_bytes=shared,
+            -(-count // each.teams), block=each.block, shared_bytes=shared,
+            in_order=each is LIST,
         )  # fmt: skip

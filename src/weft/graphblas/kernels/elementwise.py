@@ -35,6 +35,19 @@ def _is_away(*stores: Any) -> bool:
     )
 
 
+def _on_device(left: Any, right: Any, op: Any, *how: Any) -> Any:
+    """Return two stores combined on a device; None where that is no place for it."""
+    if current["device"] == "cpu":
+        return None
+    if _is_away(left, right):
+        return gpu().attempt(gpu().combine, left, right, op, *how)
+    from weft.graphblas.gpu import merging
+
+    if merging.is_away(left, right):
+        return gpu().attempt(merging.combine, left, right, op, *how)
+    return None
+
+
 def with_values(store: Any, values: Array) -> Any:
     """Return other values at the places of a store, in the order of its values."""
     if isinstance(store, VectorStore):
@@ -97,6 +110,8 @@ def index_values(store: Any, op: Any, thunk: Any) -> Array:
 
 def apply_index(store: Any, op: Any, thunk: Any) -> Any:
     """Apply an index-unary operator to every value and its place."""
+    if op.parent.name in {"index", "rowindex"} and _is_away(store):
+        return gpu().positions(store, int(thunk), op.return_type.np_type)
     return with_values(store, index_values(store, op, thunk))
 
 
@@ -128,10 +143,9 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
     """Combine the values that both have."""
     if op.parent.position is not None:
         return places.combine(ewise_mult, left, right, op)
-    if _is_away(left, right):
-        found = gpu().attempt(gpu().combine, left, right, op, False)
-        if found is not None:
-            return found
+    found = _on_device(left, right, op, False)
+    if found is not None:
+        return found
     x_type, y_type = op.type.np_type, op.type2.np_type
     if isinstance(left, VectorStore) and left.is_full and right.is_full:
         values = op.evaluate(cast(left.dense, x_type), cast(right.dense, y_type))
@@ -189,10 +203,9 @@ def ewise_add(left: Any, right: Any, op: Any) -> Any:
     """Combine the values that both have; a lone value passes unchanged."""
     if op.parent.position is not None:
         return places.combine(ewise_add, left, right, op)
-    if _is_away(left, right):
-        found = gpu().attempt(gpu().combine, left, right, op, True)
-        if found is not None:
-            return found
+    found = _on_device(left, right, op, True)
+    if found is not None:
+        return found
     x_type, y_type, np_type = op.type.np_type, op.type2.np_type, op.return_type.np_type
 
     def combine(x: Array, y: Array) -> Array:
@@ -225,10 +238,9 @@ def ewise_union(left: Any, right: Any, op: Any, defaults: tuple[Any, Any]) -> An
     """Combine the values of either; a default stands for the one that is missing."""
     if op.parent.position is not None:
         return places.combine(ewise_union, left, right, op, defaults)
-    if _is_away(left, right):
-        found = gpu().attempt(gpu().combine, left, right, op, True, defaults)
-        if found is not None:
-            return found
+    found = _on_device(left, right, op, True, defaults)
+    if found is not None:
+        return found
     stores = [left, right]
     keys = comparable(stores)
     positions1, positions2 = np.arange(len(keys[0])), np.arange(len(keys[1]))
@@ -238,7 +250,7 @@ def ewise_union(left: Any, right: Any, op: Any, defaults: tuple[Any, Any]) -> An
         both.append((x, y))
         return x
 
-    # The union of positions: those of the right one are told from the left's by their sign.
+    # The union of positions: the sign distinguishes those of the right from the left's.
     out_keys, where = unite((keys[0], positions1), (keys[1], ~positions2), pair, np.dtype(np.int64))
     x_type, y_type = op.type.np_type, op.type2.np_type
     x = np.full(len(out_keys), cast(np.asarray(defaults[0]).reshape(1), x_type)[0])

@@ -1,4 +1,4 @@
-"""What a mask admits."""
+"""Views of masks: the places that may be written."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MaskView:
 
     @property
     def nvals(self) -> int:
-        """How many places the mask names (complemented or not)."""
+        """The number of places that the mask names (complemented or not)."""
         return self.store.nvals if self.structure else len(self.keys)
 
     def entries(self) -> Any:
@@ -60,7 +60,7 @@ class MaskView:
         return store.picked(chosen)
 
     def admits(self, keys: Array) -> Array:
-        """Return for each key whether its place may be written."""
+        """Return whether the place of each key may be written."""
         store = self.store
         if isinstance(store, VectorStore) and (store.is_dense or store._present is not None):
             found = store.there()[keys]
@@ -71,10 +71,10 @@ class MaskView:
         return ~found if self.complement else found
 
     def named(self) -> Array:
-        """Return for each place of a vector whether the mask names it (complemented or not)."""
+        """Return whether the mask names each place of a vector (complemented or not)."""
         found = self.store.there()
         return found if self.structure else found & (self.store.dense != 0)
 
     def map(self) -> Array:
-        """Return for each place of a vector whether it may be written."""
+        """Return whether each place of a vector may be written."""
         return ~self.named() if self.complement else self.named()

@@ -16,7 +16,7 @@ Combine = Callable[[Array, Array], Array]
 
 
 def locate(keys: Array, query: Array) -> tuple[Array, Array]:
-    """Return where each element of `query` stands in ascending `keys`, and whether it is there."""
+    """Return the position of each element of `query` in ascending `keys`, and its presence."""
     if len(keys) == 0:
         return np.zeros(len(query), np.int64), np.zeros(len(query), np.bool_)
     at = keys.searchsorted(query)

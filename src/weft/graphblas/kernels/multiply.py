@@ -17,6 +17,8 @@ Array = Any
 
 # Products that are expanded at a time.
 CHUNK = 1 << 22
+# So few products are all made, whatever a mask names.
+FEW = 256
 # Products from which SciPy's multiplication is worth its two passes.
 WORTH_SCIPY = 1 << 14
 
@@ -78,7 +80,9 @@ def pushed(
     if len(at) == 0:
         return empty_vector(nrows, op.return_type.np_type)
     out = products(op, take(twin.values, at), b, flip)
-    return VectorStore(nrows, *sorted_sums(rows, out, op))
+    made = VectorStore(nrows, *sorted_sums(rows, out, op))
+    made.masked_by = mask
+    return made
 
 
 def pulled(
@@ -131,30 +135,35 @@ def matrix_matrix(
     right: MatrixStore,
     op: Any,
     mask: MaskView | None,
-    bounds: tuple[Array, Array] | None = None,
+    bounds: tuple[Array, Array, int] | None = None,
 ) -> MatrixStore:
     """Return the product of two matrices; places outside the mask may be left out.
 
-    `bounds` says where the rows begin that the left values meet, and how long they are.
+    `bounds` says where the rows begin that the left values meet, how long they are, and how many
+    products there are.
     """
     shape = left.nrows, right.ncols
     if left.nvals == 0 or right.nvals == 0:
         return empty_matrix(shape, op.return_type.np_type)
     if shape[0] * shape[1] >= 1 << 63:
         return _huge(left, right, op)
-    starts, lengths = bounds or right.row_bounds(np.asarray(left.cols))
+    if bounds is None:
+        starts, lengths = right.row_bounds(np.asarray(left.cols))
+        bounds = starts, lengths, int(lengths.sum())
+    count = bounds[2]
     if mask is not None and not mask.complement:
-        entries = mask.entries()
-        _, per_row = left.row_bounds(entries.rows)
-        if int(per_row.sum()) * 2 < int(lengths.sum()):
-            return _dot(left, right, op, entries)
-    elif (
-        (int(lengths.sum()) > WORTH_SCIPY and adds_numbers(op))
-        and not left.is_hyper
-        and not right.is_hyper
-    ):
+        if count > FEW:
+            entries = mask.entries()
+            _, per_row = left.row_bounds(entries.rows)
+            if int(per_row.sum()) * 2 < count:
+                made = _dot(left, right, op, entries)
+                made.masked_by = mask
+                return made
+    elif (count > WORTH_SCIPY and adds_numbers(op)) and not left.is_hyper and not right.is_hyper:
         return summed_product(left, right, op)
-    return _expand(left, right, op, mask, (starts, lengths))
+    made = _expand(left, right, op, mask, bounds)
+    made.masked_by = mask
+    return made
 
 
 def _expand(
@@ -162,23 +171,27 @@ def _expand(
     right: MatrixStore,
     op: Any,
     mask: MaskView | None,
-    bounds: tuple[Array, Array],
+    bounds: tuple[Array, Array, int],
 ) -> MatrixStore:
     """Multiply row by row: all products of a stretch of rows are made, sorted and added up."""
-    starts, lengths = bounds
+    starts, lengths, count = bounds
     shape = left.nrows, right.ncols
     rows = left.rows
-    total = lengths.cumsum()
+    total = lengths.cumsum() if count > CHUNK else None
     found: list[tuple[Array, Array]] = []
     begin = 0
     while begin < left.nvals:
-        end = _row_end(rows, total, begin)
-        part = slice(begin, end)
+        if total is None:
+            start, end = 0, left.nvals
+            at = spans(starts, lengths)
+            of = np.arange(end).repeat(lengths)
+        else:
+            start, end = begin, _row_end(rows, total, begin)
+            at = spans(starts[start:end], lengths[start:end])
+            of = np.arange(start, end).repeat(lengths[start:end])
         begin = end
-        at = spans(starts[part], lengths[part])
         if len(at) == 0:
             continue
-        of = np.arange(part.start, part.stop).repeat(lengths[part])
         keys = rows[of] * np.int64(shape[1]) + right.cols[at]
         if mask is not None:
             admitted = mask.admits(keys)
@@ -197,7 +210,7 @@ def _expand(
 
 
 def _row_end(rows: Array, total: Array, begin: int) -> int:
-    """Return where a stretch of whole rows ends whose products fit one chunk."""
+    """Return the end of a range of whole rows whose products fit one chunk."""
     used = int(total[begin - 1]) if begin else 0
     end = int(total.searchsorted(used + CHUNK, side="right"))
     if end >= len(rows):

@@ -63,7 +63,7 @@ class Axis:
 
     @property
     def extent(self) -> int:
-        """How many places it names; 1 for a single one."""
+        """The number of places it names; 1 for a single one."""
         return 1 if self.size is None else self.size
 
     def matches(self, places: Array) -> tuple[Array, Array]:
@@ -81,7 +81,7 @@ class Axis:
         return which, order[spans(begin, counts)]
 
     def names(self, places: Array) -> Array:
-        """Return for each of some places whether this index names it."""
+        """Return whether this index names each of some places."""
         if self.span is None and self.extent:
             ordered = np.sort(self.array)
             found: Array = ordered[np.minimum(ordered.searchsorted(places), len(ordered) - 1)]

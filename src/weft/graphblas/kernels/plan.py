@@ -97,7 +97,7 @@ def choose(
         rows = mask.keys
         pulled = mask.nvals * max(1, matrix.nvals // max(matrix.nrows, 1))
     pushed = vector.nvals * max(1, matrix.nvals // max(matrix.ncols, 1))
-    pushes = _forced(matrix, vector)
+    pushes = forced(matrix, vector)
     if pushes is None:
         turn = TURN_COST * matrix.nvals
         push_cost = cost * pushed + (0 if matrix.has(rows=False) else turn)
@@ -106,7 +106,7 @@ def choose(
     return Plan(pushes, None if pushes else rows, pushed if pushes else pulled)
 
 
-def _forced(matrix: Sides, vector: VectorStore) -> bool | None:
+def forced(matrix: Sides, vector: VectorStore) -> bool | None:
     """Return the direction that the options ask for; None where the cost decides."""
     store, direction = current["store"], current["direction"]
     if store != "both":

@@ -36,6 +36,10 @@ def positions(
     axis = axis or position.axis
     np_type = op.type.np_type
     if isinstance(store, VectorStore):
+        if (axis == "j") == is_row and store.is_away and np_type.kind == "i":
+            from weft.graphblas.gpu import places
+
+            return places.positions(store, position.offset, np_type)
         if (axis == "j") == is_row:
             found = store.indices + position.offset
         else:

@@ -57,18 +57,22 @@ def write(old: Any, result: Any, plan: WritePlan) -> Any:
 
 def _write_away(old: Any, result: Any, plan: WritePlan) -> Any:
     """Return a vector that is written on a device; None for all others."""
-    if not isinstance(old, VectorStore) or not (old.is_away or result.is_away):
+    if not isinstance(old, VectorStore):
+        return None
+    read = (old, result) if plan.mask is None else (old, result, plan.mask.store)
+    if not any(each.is_away for each in read):
         return None
     from weft.graphblas.gpu import places
 
-    return places.attempt(places.write, old, result, plan) if places.is_away(old, result) else None
+    return places.attempt(places.write, old, result, plan) if places.is_away(*read) else None
 
 
 def _is_all(old: Any, result: Any, plan: WritePlan) -> bool:
     """Return whether a result that its mask has been applied to is all that the target gets."""
-    if not isinstance(result, MatrixStore) or result.masked_by is not plan.mask:
+    if result.masked_by is None or result.masked_by is not plan.mask:
         return False
-    return plan.replace or old.nvals == 0
+    # A device is not waited for to find out that the target has no values.
+    return plan.replace or (not old.is_away and old.nvals == 0)
 
 
 def accumulate(plan: WritePlan) -> Any:
@@ -102,6 +106,11 @@ def write_list(old: Any, result: Any, plan: WritePlan) -> Any:
         chosen = view.admits(new_keys)
         if not chosen.all():
             new_keys, new_values = new_keys[chosen], take(new_values, chosen)
+    if accum is not None and not replace:
+        # New values are inside of the mask: old ones outside meet none, and stay.
+        mine = keys[0], old.values
+        out = unite(mine, (new_keys, new_values), accumulate(plan), np_type)
+        return rebuilt(old, stores, keys, out)
     inside = view.admits(keys[0])
     if accum is None:
         out = new_keys, cast(new_values, np_type)

@@ -1,4 +1,4 @@
-"""What all operators share: typed forms, names, parameters, namespaces."""
+"""Base classes of operators: typed forms, names, parameters, namespaces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Namespace(ModuleType):
         super().__setattr__(name, value)
 
     def _find(self, name: str) -> Any:
-        """Return what a name that was never registered stands for; None where nothing does."""
+        """Return the operator of an unregistered name; None if there is none."""
         return None
 
     def _names(self) -> list[str]:
@@ -227,7 +227,7 @@ class Operator:
         self.types[type_] = return_type
 
     def coerce(self, type_: DataType, to: DataType) -> None:
-        """Let one type be cast to another one first."""
+        """Register a cast from one type to another before applying the operator."""
         self._typed_ops[type_] = self._typed_ops[to]
         self.types[type_] = self.types[to]
         self.coercions[type_] = to

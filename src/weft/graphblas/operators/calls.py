@@ -1,4 +1,4 @@
-"""What calling an operator does: ``op(A & B)``, ``op(v)``, ``op(v, 1)``, ``op(1, v)``."""
+"""Calls of operators: ``op(A & B)``, ``op(v)``, ``op(v, 1)``, ``op(1, v)``."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def call_select(op: Any, expr: Any, thunk: Any = None) -> Any:
 
 
 def install() -> None:
-    """Let operators be called."""
+    """Make operators callable."""
     for kind, call in (
         (UnaryOp, call_unary),
         (BinaryOp, call_binary),

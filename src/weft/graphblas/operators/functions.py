@@ -1,4 +1,4 @@
-"""What the built-in operators compute, on arrays, as the C API and SuiteSparse define it."""
+"""The built-in operators on arrays, as the C API and SuiteSparse define them."""
 
 from __future__ import annotations
 

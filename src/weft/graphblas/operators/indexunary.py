@@ -118,7 +118,7 @@ class IndexUnaryOp(Operator):
 
 
 def keep_both(name: str, made: Any) -> None:
-    """Let a boolean operator be known both as one to apply and as one to select by."""
+    """Register a boolean operator both for apply and for select."""
     from weft.graphblas.operators.select import SelectOp, as_select, select
 
     if isinstance(made, Parameterized):

@@ -20,7 +20,7 @@ Array = Any
 
 
 class Position(NamedTuple):
-    """What a positional operator returns: a row ("i") or column ("j") of one operand."""
+    """The result of a positional operator: a row ("i") or column ("j") of one operand."""
 
     operand: str
     axis: str

@@ -99,7 +99,7 @@ class UnaryOp(Operator):
 
 
 def register(kind: Any, name: str, func: Any, parameterized: bool, lazy: bool) -> Any:
-    """Keep an operator made of a function in the namespace of its kind, and in ``gb.op``."""
+    """Register an operator made from a function in the namespace of its kind, and in ``gb.op``."""
     module, last = place(kind.module, name)
     check_function(func, f"{kind._modname}.{name}")
 

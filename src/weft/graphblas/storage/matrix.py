@@ -168,7 +168,7 @@ class MatrixStore:
         return self._twin
 
     def row_bounds(self, rows: Array) -> tuple[Array, Array]:
-        """Return where the given rows begin, and how many values each has."""
+        """Return where the given rows begin, and the number of values in each."""
         if self._indptr is not None or not self.is_hyper:
             starts = self.indptr[rows]
             return starts, self.indptr[rows + 1] - starts

@@ -34,6 +34,8 @@ class VectorStore:
         The number of values at the last change of form that `followed` made.
     resident : DeviceVector or None
         The entries in the memory of a device.
+    masked_by : MaskView or None
+        A mask that admits every place that has a value.
     """
 
     __slots__ = (
@@ -44,6 +46,7 @@ class VectorStore:
         "_values",
         "converted",
         "is_dense",
+        "masked_by",
         "resident",
         "size",
     )
@@ -55,6 +58,7 @@ class VectorStore:
         self._dense: Array = None
         self._present: Array = None
         self.resident: Any = None
+        self.masked_by: Any = None
         self._nvals: int | None = len(indices)
         self.is_dense = False
         self.converted = 0
@@ -66,7 +70,7 @@ class VectorStore:
         self.size = len(dense)
         self._indices = self._values = None
         self._dense, self._present = dense, present
-        self.resident = None
+        self.resident = self.masked_by = None
         self._nvals = self.size if present is None else int(np.count_nonzero(present))
         if self._nvals == self.size:
             self._present = None
@@ -75,10 +79,10 @@ class VectorStore:
         return self
 
     @classmethod
-    def on_device(cls, entries: Any) -> VectorStore:
-        """Return a vector whose entries are in the memory of a device."""
+    def on_device(cls, entries: Any, mask: Any = None) -> VectorStore:
+        """Return a vector whose entries are in the memory of a device, and which a mask admits."""
         self = cls.__new__(cls)
-        self.size, self.resident = entries.size, entries
+        self.size, self.resident, self.masked_by = entries.size, entries, mask
         self._indices = self._values = self._dense = self._present = self._nvals = None
         self.is_dense, self.converted = True, 0
         return self
@@ -177,13 +181,15 @@ class VectorStore:
         if self.is_away:
             if self.np_type == np_type:
                 return self
-            self._fetch()
+            from weft.graphblas.gpu.places import converted
+
+            return VectorStore.on_device(converted(self.resident, np_type), self.masked_by)
         if self.is_dense:
             if self._dense.dtype == np_type:
                 return self
             other = VectorStore.__new__(VectorStore)
             other.size, other._nvals, other.is_dense = self.size, self.nvals, True
-            other.converted, other.resident = self.converted, None
+            other.converted, other.resident, other.masked_by = self.converted, None, None
             other._indices, other._present = self._indices, self._present
             other._values, other._dense = None, cast(self._dense, np_type)
             return other
