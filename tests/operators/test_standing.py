@@ -10,7 +10,7 @@ import pytest
 
 import weft
 from weft.errors import FaultError, GraphError, TraceError
-from weft.operators import advance, compute, filter, neighbor_reduce
+from weft.operators import Capture, advance, compute, filter, neighbor_reduce
 from weft.operators.standing import MOST_MARKED, repeated
 
 LIMIT = 3
@@ -50,6 +50,36 @@ def test_functions_made_anew_in_every_pass_recur(monkeypatch):
     while frontier:
         frontier = step_from(frontier)
     assert state.level.tolist() == [0, 1, 2, 3, 4, 5] and len(state._standing) == 1
+
+
+def test_a_call_recurs_on_other_states_of_the_same_kinds(monkeypatch):
+    g, state = path()
+
+    def pass_on(u, v, e, iteration):
+        v.count += iteration + 1
+        v.level.min(u.level + 1)
+        return v.id > u.id
+
+    def search(state):
+        frontier, seen = g.frontier([0]), []
+        while frontier:
+            frontier = advance(g, frontier, pass_on, state)
+            seen.append(frontier.tolist())
+        return seen, state.level.tolist(), state.count.tolist()
+
+    found = search(state)
+    with monkeypatch.context() as patch:
+        patch.setattr("weft.operators.running.run_now", None)
+        for _ in range(2):
+            assert search(g.state(level=weft.full(9).but(0, 0), count=weft.full(0))) == found
+    other = g.state(level=weft.full(9.0).but(0, 0), count=weft.full(0))
+    assert search(other)[0] == found[0] and other.level.dtype == np.float64
+    short = g.state(level=weft.full(9).but(0, 0), count=weft.full(0))
+    short.fields["count"] = np.zeros(2, np.int64)
+    with pytest.raises(weft.errors.FieldError, match="2 rows"):
+        search(short)
+    with pytest.raises(weft.errors.FieldError, match="state"):
+        advance(weft.generators.path(7), [0], pass_on, path(6)[1])
 
 
 def test_few_calls_hold_marks():
@@ -203,5 +233,51 @@ def test_a_call_of_a_recording_is_not_repeated():
     key = next(iter(state._standing))
     first = g.frontier([0])
     with weft.capture():
-        assert repeated(g, first, state, None, key) is None
-    assert repeated(g, first, state, None, key) is not None
+        assert repeated(g, first, state, None, key, (relax, None, None)) is None
+    assert repeated(g, first, state, None, key, (relax, None, None)) is not None
+
+
+def captured_search(g, state, step):
+    frontier = g.frontier([0])
+    with weft.capture(strict=True):
+        while frontier:
+            frontier = advance(g, frontier, step, state)
+    return state.level.tolist()
+
+
+def test_a_recording_recurs_on_other_states_of_the_same_kinds(monkeypatch):
+    g, state = path()
+    assert captured_search(g, state, relax) == [0, 1, 2, 3, 4, 5]
+    other = g.state(level=weft.full(9.0).but(0, 0), count=weft.full(0))
+    with monkeypatch.context() as patch:
+        patch.setattr(Capture, "record", None)
+        for _ in range(2):
+            again = g.state(level=weft.full(9).but(0, 0), count=weft.full(0))
+            assert captured_search(g, again, relax) == [0, 1, 2, 3, 4, 5]
+        with pytest.raises(TypeError):  # is prepared
+            captured_search(g, other, relax)
+    assert captured_search(g, other, relax) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_recording_of_changed_functions_does_not_recur():
+    g, state = path()
+
+    def step_by(stride):
+        def relax_by(u, v, e):
+            return v.level.min(u.level + stride)
+
+        return relax_by
+
+    for stride in (2, 3, 2):
+        again = g.state(level=weft.full(99).but(0, 0), count=weft.full(0))
+        found = captured_search(g, again, step_by(stride))
+        assert found == [stride * k for k in range(6)]
+    step = step_by(1)
+    captured_search(g, state, step)
+    step.__closure__[0].cell_contents = 4
+    again = g.state(level=weft.full(99).but(0, 0), count=weft.full(0))
+    assert captured_search(g, again, step) == [4 * k for k in range(6)]
+    short = g.state(level=weft.full(9).but(0, 0), count=weft.full(0))
+    short.fields["count"] = np.zeros(2, np.int64)
+    with pytest.raises(weft.errors.FieldError, match="2 rows"):
+        captured_search(g, short, step)

@@ -13,6 +13,7 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError
 from weft.graph.execution import signature_for
+from weft.ir.request import Deferred
 from weft.ir.trace.cache import _identity
 from weft.ir.trace.steps import Fold
 from weft.operators import recording
@@ -27,9 +28,9 @@ from weft.operators.running import (
     mark_of,
     perform,
     scheduled,
-    twin_of,
 )
 from weft.operators.standing import repeated
+from weft.operators.twins import twin_of
 
 Function = Callable[..., Any]
 
@@ -133,7 +134,7 @@ def advance(  # noqa: PLR0913
         "advance", _identity((fn, cond, apply)), output, idempotent, along, id(direction),
         id(config), frontier is None, first.arcs,
     )  # fmt: skip
-    found = repeated(g, first, state, edge_state, recurs)
+    found = repeated(g, first, state, edge_state, recurs, (fn, cond, apply))
     if found is not None:
         return finished(g, first, found, output, True)
     check_state("advance", state)
@@ -159,6 +160,7 @@ def advance(  # noqa: PLR0913
             advances=True,
             key=(*functions, *how._replace(mark=MARK)),
             recurs=recurs,
+            functions=(fn, cond, apply),
         )
     )
 
@@ -221,7 +223,8 @@ def _pull(
     )
     with g.topology.device.current():
         left = mask & ~reached.mask()
-        items = module_of(left).flatnonzero(left).astype(g.topology.index_dtype)
-    remaining = g.frontier(items)
-    remaining.iteration = reached.iteration
+    kind, size = g.topology.index_dtype, len(unvisited) - len(reached)
+    items = Deferred(lambda: module_of(left).flatnonzero(left).astype(kind), size)
+    remaining = Frontier(items, g.num_vertices, device=g.topology.device)
+    remaining.version, remaining.iteration = reached.version, reached.iteration
     return reached, remaining

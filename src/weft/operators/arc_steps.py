@@ -23,7 +23,7 @@ from weft.program import fold
 
 
 class _Call(NamedTuple):
-    """What a call of the functions at an arc gave."""
+    """The result of calling the functions at an arc."""
 
     updates: dict[str, tuple[Any, Any]]
     returned: Any  # None where there is nothing to add to `when`
@@ -116,7 +116,7 @@ def _call_at_arc(functions: Given, u: Any, e: Any, idempotent: bool, gated: bool
 
 
 def _tested(returned: Any, name: str) -> Any:
-    """Return what a function returned as a condition; None if that is nothing."""
+    """Return a function's result as a condition; None if it returned nothing."""
     if returned is None or isinstance(returned, bool | Won):
         return returned
     if isinstance(returned, Sent | tuple):
@@ -174,7 +174,7 @@ def _condition_alone(made: _Call, how: How) -> Any:
 
 
 def _messages(made: _Call, how: How, ending: str) -> Any:
-    """Return what a function with updates sends."""
+    """Return the messages of a function with updates."""
     messages = [x for _, x in made.updates.values()]
     returned, when = made.returned, made.when
     if ending == "mark":

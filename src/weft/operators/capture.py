@@ -99,11 +99,15 @@ class Capture:
     # -- recording
 
     def record(self, call: Call) -> Frontier:
-        """Note a call; return the frontier that stands for its output."""
+        """Record a call; return the frontier that stands for its output."""
         if call.output == "arcs" or call.frontier.arcs:
             self.refuse(f"{call.who} works on arcs, which a loop of operators cannot pass on")
             return run_now(call)
-        return self._note(call, call.frontier)
+        return self.note_call(call)
+
+    def note_call(self, call: Call, identity: Any = None) -> Frontier:
+        """Note a call, whose functions' identity may be known."""
+        return self._note(call, call.frontier, identity)
 
     def again(
         self, g: Any, first: Frontier, state: Any, edge_state: Any, recurs: Any
@@ -190,14 +194,14 @@ class Capture:
         self.flush(why)
 
     def note(self, place: Any) -> None:
-        """Note that a loop tests a frontier that someone read before."""
+        """Record that a loop tests a frontier that was read before."""
         if self._interrupted:
             self._reasons[place], self._interrupted = self._interrupted, ""
 
     # -- running
 
     def flush(self, why: str) -> None:
-        """Run all that is recorded, because someone needs it."""
+        """Run all recorded calls, because a result is needed."""
         if self._testing:
             raise TraceError(
                 f"a loop that tests its capture can only call operators, but {why}. Let the loop "
@@ -274,9 +278,10 @@ class Capture:
         left = None if self._most is None or tested is not None else self._most - self._ran
         run = run_as_program(entries, self._until if tested is None else None, left)
         self.loops.append(Captured(tuple(e.call.who for e in entries), run.steps))
+        reached = iteration_after(entries, run.steps)
         for seen in (body.tested, tested):
             if seen is not None:
-                seen.settle(run.frontier, iteration_after(entries, run.steps))
+                seen.settle(run.frontier, reached)
 
 
 def _never() -> Any:
@@ -291,11 +296,11 @@ def capture(
 ) -> Capture:
     """Record operators within a `with` block; run loops of them inside the backend.
 
-    Operators do not run at once. Those that follow one another run as one program when someone
-    looks at a frontier or at the state, or when the block ends. A loop that tests a frontier and
-    whose body calls operators alone becomes one `Graph.iterate` as soon as two of its passes
-    recorded the same; its body is called no further. So the body must not do anything else that
-    counts: what it does in Python happens twice, even if the loop ends sooner or later.
+    Operators do not run at once. Consecutive operators run as one program when a frontier or the
+    state is read, or when the block ends. A loop that tests a frontier and whose body calls
+    operators alone becomes one `Graph.iterate` as soon as two of its passes recorded the same; its
+    body is called no further. So the body must not do anything else that counts: what it does in
+    Python happens twice, even if the loop ends sooner or later.
 
     Parameters
     ----------

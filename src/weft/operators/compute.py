@@ -61,7 +61,7 @@ def compute(
     first = checked(g, frontier, "compute", arcs=True)
     everywhere = frontier is None
     recurs = ("compute", _identity(fn), id(config), everywhere, first.arcs)
-    if repeated(g, first, state, edge_state, recurs) is not None:
+    if repeated(g, first, state, edge_state, recurs, (fn,)) is not None:
         return first
     check_state("compute", state)
     functions = given("compute", "u, v, e" if first.arcs else "v", fn, None, None)
@@ -84,5 +84,6 @@ def compute(
             counts=functions.wants_iteration(),
             key=(*functions, everywhere),
             recurs=recurs,
+            functions=(fn,),
         )
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.engine.frontier import Frontier
 from weft.ir.trace.cache import _identity
-from weft.ir.trace.steps import Fold, VertexFunction
+from weft.ir.trace.steps import VertexFunction
 from weft.operators.recording import Node, Recorded
 from weft.operators.running import Call
 
@@ -48,7 +48,7 @@ class Entry:
         return isinstance(made, Node) and made.value is None and made.held
 
     def settle(self, found: Frontier) -> None:
-        """Give its output to whoever has it."""
+        """Set the output wherever it is still referenced."""
         if isinstance(self.made, Node) and self.made.value is None:
             self.made.settle(found)
 
@@ -68,23 +68,16 @@ def entry_of(call: Call, given: Frontier, output: Recorded | None, identity: Any
     identity
         That of its functions, if it is known.
     """
-    everywhere = any(_is_everywhere(step) for step in call.steps)
     source: Any = given.node if isinstance(given, Recorded) else given
     made: Any = None if output is None else output.node
     if call.output == "same":
         made = source
     call.frontier = _NOWHERE
     identity = _identity(call.key) if identity is None else identity
-    entry = Entry(call, identity, everywhere, source, made, given.iteration)
+    entry = Entry(call, identity, call.everywhere, source, made, given.iteration)
     if isinstance(source, Node) and source.value is None:
         source.takers.append(entry)
     return entry
-
-
-def _is_everywhere(step: Any) -> bool:
-    if isinstance(step, Fold):
-        return any(part.everywhere for part in step.parts)
-    return bool(step.everywhere)
 
 
 def same(a: Entry, b: Entry) -> bool:
@@ -237,7 +230,7 @@ def iteration_after(entries: list[Entry], passes: int) -> int:
 
 
 def period_of(entries: list[Entry]) -> tuple[int, int]:
-    """Return where repetition begins, and how many calls repeat; (length, 0) if none do."""
+    """Return the start of a repetition, and the number of repeated calls; (length, 0) if none."""
     n = len(entries)
     for begin in range(min(n, MOST_SETUP + 1)):
         rest = n - begin

@@ -81,7 +81,7 @@ def filter(  # noqa: PLR0913
     config = with_choices(config, None, dedup)
     everywhere = frontier is None
     recurs = ("filter", _identity((fn, cond, apply)), id(config), everywhere, first.arcs)
-    kept = repeated(g, first, state, edge_state, recurs)
+    kept = repeated(g, first, state, edge_state, recurs, (fn, cond, apply))
     if kept is not None:
         kept = finished(g, first, kept, "vertices", False)
     else:
@@ -107,6 +107,7 @@ def filter(  # noqa: PLR0913
                 counts=functions.wants_iteration(),
                 key=(*functions, everywhere, dedup),
                 recurs=recurs,
+                functions=(fn, cond, apply),
             )
         )
     if not isinstance(first, Queue) or dedup in (None, "exact"):

@@ -17,7 +17,7 @@ from weft.program import check_function
 from weft.storage.memory import Cache
 
 Function = Callable[..., Any]
-MARK = "operator_mark"  # the hidden field that tells which vertices passed, by superstep
+MARK = "operator_mark"  # the hidden field that marks the vertices that passed, by superstep
 OPEN = "operator_open"  # the hidden field of vertices that a pull may still visit
 ITERATION = "iteration"  # what functions may ask for by that name
 _NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -43,7 +43,7 @@ class Given(NamedTuple):
 
 
 class How(NamedTuple):
-    """How a function becomes a step."""
+    """The options for turning a function into a step."""
 
     output: str | None = "vertices"
     idempotent: bool = False

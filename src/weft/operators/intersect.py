@@ -118,7 +118,7 @@ def intersect(  # noqa: PLR0913
 
 
 def _pairs(g: Any, a: Any, b: Any, edge_state: State | None) -> tuple[Any, State, int]:
-    """Return what to run over, the state of it with the hidden fields, and the number of pairs."""
+    """Return the frontier of the run, its state with the hidden fields, and the number of pairs."""
     if b is None:
         if not (isinstance(a, Frontier) and a.arcs):
             raise TraceError(

@@ -21,7 +21,7 @@ def lbs_transform(
     schedule: Any = None,
     config: Config | None = None,
 ) -> Any:
-    """Return what a function returns at every arc that leaves a frontier, as one array.
+    """Return the values of a function at every arc that leaves a frontier, as one array.
 
     The arcs are numbered through, row after row. Threads share that list by the schedule of the
     call, which is the partition of the work; the result does not depend on it.

@@ -93,7 +93,7 @@ def neighbor_reduce(  # noqa: PLR0913
         id(config), frontier is None,
     )  # fmt: skip
     put_out = None if output is None else "vertices"
-    found = repeated(g, first, state, edge_state, recurs)
+    found = repeated(g, first, state, edge_state, recurs, (message, monoid))
     if found is not None:
         return finished(g, first, found, put_out, False)
     check_state("neighbor_reduce", state)
@@ -117,6 +117,7 @@ def neighbor_reduce(  # noqa: PLR0913
             counts=functions.wants_iteration(),
             key=(message, monoid, names, identity, *how),
             recurs=recurs,
+            functions=(message, monoid),
         )
     )
 

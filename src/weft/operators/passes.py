@@ -10,14 +10,14 @@ from weft.engine.run import Run
 from weft.errors import TraceError
 from weft.operators.entries import Entry, obstacle, same, steps_of
 from weft.operators.recording import Node
-from weft.operators.running import hidden_twin
+from weft.operators.twins import hidden_twin
 
 Function = Callable[..., Any]
 
 
 @dataclass(slots=True, eq=False)
 class Pass:
-    """What one pass of a loop recorded, up to a test."""
+    """The calls of one pass of a loop, up to a test."""
 
     entries: list[Entry]
     tested: Node | None

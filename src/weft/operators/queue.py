@@ -108,7 +108,7 @@ def _check_owner(g: Any, frontier: Frontier, who: str) -> None:
     """Raise unless a frontier belongs to this graph or to one that it was derived from."""
     made_for, history = frontier.version, g._history
     if frontier.arcs and made_for is not None and not made_for.current:
-        return  # that g.update has renumbered the arcs is told where they are used
+        return  # renumbering of arcs by g.update is reported where they are used
     expected = g.topology.num_arcs if frontier.arcs else g.num_vertices
     what = "arcs" if frontier.arcs else "vertices"
     if frontier.length != expected:

@@ -47,7 +47,7 @@ class Node:
         return self.handle is not None and self.handle() is not None
 
     def settle(self, found: Frontier, iteration: int | None = None) -> None:
-        """Take the members of a frontier."""
+        """Set the members from a frontier."""
         self.value = found
         self.takers = []
         self.iteration = self.iteration if iteration is None else iteration
@@ -57,7 +57,7 @@ class Node:
 
 
 class Recorded(Frontier):
-    """What the user holds for the output of a recorded operator, which runs when it is read."""
+    """The frontier of a recorded operator, which runs when the frontier is read."""
 
     def __init__(self, recorder: Any, source: Frontier, who: str, further: int) -> None:
         super().__init__(None, source.length, device=source.device)
@@ -82,7 +82,7 @@ class Recorded(Frontier):
         self._own = items
 
     def _take(self) -> None:
-        """Take the members from the node, once they are there."""
+        """Read the members from the node, once they are known."""
         if self.pending:
             self._recorder.flush(f"the frontier that {self._who} returned is read")
         found = self.node.value

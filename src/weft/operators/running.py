@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ from weft.ir.trace.cache import kept_trace
 from weft.ir.trace.steps import Fold
 from weft.operators import recording
 from weft.operators.balance import schedule_for
-from weft.operators.functions import ITERATION, MARK
-from weft.operators.standing import clear, stand, turn_of
+from weft.operators.functions import MARK
+from weft.operators.standing import clear, keep_recorded, stand, turn_of
+from weft.operators.twins import twin
 from weft.report.tracebacks import hides_frames
 
 
@@ -46,12 +47,31 @@ class Call:
     key: Any = ()  # what two calls have in common that do the same
     recurs: Any = None  # the same by identity, see `weft.operators.standing`
     owner: State | None = None  # the state of the user, where `state` is a twin of it
+    functions: tuple[Any, ...] = ()  # of the user
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether a step runs at all vertices."""
+        return any(_is_everywhere(step) for step in self.steps)
+
+    def on(self, g: Any, state: Any, frontier: Any) -> Call:
+        """Return the same call on another graph, state and frontier."""
+        other = object.__new__(Call)
+        vars(other).update(vars(self), graph=g, state=state, frontier=frontier)
+        return other
+
+
+def _is_everywhere(step: Any) -> bool:
+    if isinstance(step, Fold):
+        return any(part.everywhere for part in step.parts)
+    return bool(step.everywhere)
 
 
 def perform(call: Call) -> Frontier:
     """Run a call, or record it."""
     recorder = recording.current()
     if recorder is not None:
+        keep_recorded(call)
         found: Frontier = recorder.record(call)
         return found
     return run_now(call)
@@ -96,39 +116,11 @@ def finished(
         return first
     if output is None:
         topology = g._topology
-        nothing = topology.xp.zeros(0, topology.index_dtype)
+        nothing = np.empty(0, topology.index_dtype)  # on a GPU, making one there would take longer
         found = Frontier(nothing, topology.num_vertices, device=topology.device)
     found.version = g._history.version
     found.iteration = first.iteration + advances
     return found
-
-
-def twin(g: Any, state: State, marks: tuple[str, ...], iteration: int | None) -> State:
-    """Return a state that shares the arrays of another one and has the hidden fields as well."""
-    if not (marks or iteration is not None):
-        return state
-    return hidden_twin(g, state, marks, iteration)
-
-
-def hidden_twin(g: Any, state: State, marks: tuple[str, ...], iteration: int | None) -> State:
-    """Return another state with the same arrays, and with hidden fields."""
-    fields = dict(state.fields)
-    with g.topology.device.current():
-        for name in marks:
-            fields[name] = g.topology.xp.zeros(g.num_vertices, np.int32)
-    return twin_of(state, fields, iteration)
-
-
-def twin_of(state: State, fields: dict[str, Any], iteration: int | None = None) -> State:
-    """Return a state of these fields that shares everything else with another one."""
-    scalars = dict(state.scalars)
-    if iteration is not None and ITERATION not in scalars:
-        scalars[ITERATION] = np.array([iteration], np.int64)
-    made = State(
-        fields, scalars, state.parameters, version=state._version, untouched=state._untouched
-    )
-    vars(made)["old"] = state.old
-    return made
 
 
 def mark_of(steps: tuple[Any, ...]) -> tuple[str, ...]:

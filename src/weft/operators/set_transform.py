@@ -65,7 +65,7 @@ def set_transform(
 
 
 def balanced_path(a: Array, b: Array, partitions: int) -> list[tuple[int, int]]:
-    """Return where shares of two sorted arrays of distinct numbers begin, and where the last ends.
+    """Return the boundaries of shares of two sorted arrays of distinct numbers.
 
     The shares are cut on diagonals of the merge of both. A cut between two equal numbers moves past
     the second one, so that a share holds both or neither.

@@ -20,7 +20,7 @@ def transform(
     *,
     config: Config | None = None,
 ) -> Any:
-    """Return what a function returns at every vertex of a frontier, as an array.
+    """Return the values of a function at every vertex of a frontier, as an array.
 
     Parameters
     ----------

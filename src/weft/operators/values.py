@@ -13,7 +13,7 @@ from weft.ir.trace.emits import emit
 from weft.ir.trace.steps import EdgeFunction, VertexFunction, name_of
 from weft.operators import recording
 from weft.operators.functions import called, kept_step
-from weft.operators.running import twin_of
+from weft.operators.twins import twin_of
 from weft.program import check_function
 
 INDEX = "operator_index"  # the hidden field of positions within a frontier

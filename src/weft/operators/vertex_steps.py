@@ -123,5 +123,5 @@ def _started(monoid: Any, value: Any, start: Any) -> Any:
 
 
 def reached(u: Any, v: Any, e: Any) -> Any:
-    """Hold at every arc: the far ends of all arcs are the output."""
+    """Always true: the far ends of all arcs are the output."""
     return Expr(node(True))
