@@ -5,6 +5,7 @@ import pytest
 import weft
 from weft.arrays.device import CPU
 from weft.backends import backend_of
+from weft.tuning.compiling import Compilations
 from weft.tuning.measuring import Bench
 from weft.tuning.space import Traits
 from weft.tuning.tuner import tune_on
@@ -31,8 +32,8 @@ def test_nothing_is_compiled_beyond_the_budget(monkeypatch, budget_s, most):
     monkeypatch.setattr(
         "weft.tuning.tuner.traits_of", lambda *_: Traits("cpu", ("push",), threads=2)
     )
-    monkeypatch.setattr(Bench, "wait_s", lambda self, config: (
-        0.0 if config in slow.compiled else max(1.0, self.compile_s)
+    monkeypatch.setattr(Compilations, "wait_s", lambda self, config: (
+        0.0 if config in slow.compiled else max(1.0, self.longest_s)
     ))  # fmt: skip
     report = tune_on(bench, weft.generators.path(9), "slow", budget_s, remember=False)
     tried = {trial.config for trial in report.trials} - {weft.Config()}
@@ -49,4 +50,4 @@ def test_a_kernel_that_is_cached_takes_no_time():
     for request in bench.requests.values():
         with_wait.append(backend_of(CPU).compile_seconds(request))
     assert with_wait == [0.0]
-    bench.close()
+    bench.compilations.close()

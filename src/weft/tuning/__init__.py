@@ -1,4 +1,4 @@
-"""Finds the fastest configuration of an algorithm on a graph, by running it."""
+"""Finds the fastest configuration of an algorithm on a graph by measurement."""
 
 from weft.tuning.report import TuningReport
 from weft.tuning.tuner import tune

@@ -1,9 +1,8 @@
-"""Whether two results of an algorithm are the same, as far as configurations may differ.
+"""Compares results of an algorithm, up to the differences that configurations may cause.
 
 Configurations change the order of floating-point sums, and which of several equal messages wins.
 Hence floats are compared within a tolerance, and arrays that hold such a choice are not compared
-entry by entry: the parents of a search tree, and what already differs between two runs that are
-known to be right.
+entry by entry: parents of a search tree, and arrays that differ between two runs known to be right.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Reference:
     result
         What the algorithm returned under the default configuration.
     others
-        Further right results; what differs among them is not compared.
+        Further right results; arrays that differ among them are not compared.
     """
 
     def __init__(self, result: Any, others: Sequence[Any] = ()) -> None:
@@ -42,7 +41,7 @@ class Reference:
                     self._free.add(name)
 
     def complaint(self, result: Any) -> str:
-        """Return how a result differs from the right one, or nothing."""
+        """Return how a result differs from the right one, or an empty string."""
         found = dict(_leaves(result))
         if found.keys() != self._leaves.keys():
             return f"it has the parts {sorted(found)}, not {sorted(self._leaves)}"
@@ -78,7 +77,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _other_shape(right: Any, found: Any) -> str:
-    """Return how two arrays differ apart from their entries; -1 must stand in the same places."""
+    """Return how two arrays differ apart from their values; -1 must be at the same positions."""
     if not (_is_array(right) and _is_array(found)):
         return ""
     xp = module_of(right)
@@ -91,9 +90,9 @@ def _other_shape(right: Any, found: Any) -> str:
 
 
 def _near(right: Any, found: Any, xp: Any) -> Any:
-    """Return where two arrays of floats are as good as equal; infinities are equal to their like.
+    """Return where two arrays of floats agree within tolerance; infinities must be equal.
 
-    A value is measured by itself and, a thousand times more finely, by the largest of all.
+    The tolerance is relative to each value and, a thousand times smaller, to the largest one.
     """
     finite = xp.isfinite(right) & xp.isfinite(found)
     a, b = xp.where(finite, right, 0), xp.where(finite, found, 0)

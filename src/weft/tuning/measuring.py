@@ -1,9 +1,9 @@
-"""Times one configuration after another, and gives up those that cannot win.
+"""Times one configuration after another, and stops those that cannot win.
 
-A candidate runs once to warm up, which is also when its result is compared, then a few times for
-the clock. Every run has a limit: some times the best so far. Beyond it, the loop on the device is
-stopped by the flag that Ctrl-C uses. What only differs in the text of a configuration, not in the
-code and the launch that it leads to, is not run again.
+A candidate runs once to warm up, when its result is also compared, then a few times for the clock.
+Every run has a time limit, a multiple of the best so far, at which the loop on the device is
+stopped by the same flag as for Ctrl-C. Configurations that lead to the same code and launch are
+measured once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from weft.arrays.device import Device
-from weft.backends import backend_of
 from weft.backends.limits import TimeLimit
 from weft.config import Config, each_choice
 from weft.engine.watch import Watch, watching
@@ -24,11 +23,11 @@ from weft.errors import ConfigError, DeviceError, DeviceMemoryError, TimeLimitEr
 from weft.formats import choose
 from weft.ir.request import Request
 from weft.tuning.comparing import Reference
-from weft.tuning.compiling import sources_of, under
+from weft.tuning.compiling import Compilations, sources_of
 
-OTHERS = 50.0  # times the default: how long a run may take that only shows what is a choice
-FLOOR_S = 0.002  # no limit is below: clocks and the host have their own times
-# Fields that shape the code and nothing else: equal code is equal work.
+OTHERS = 50.0  # times the default: limit of a run that only shows which results are a choice
+FLOOR_S = 0.002  # the smallest limit: clocks and the host have latencies of their own
+# Fields that only shape the code: equal code is equal work.
 CODE = frozenset({
     "format", "schedule", "direction", "frontier_in", "frontier_out", "compaction", "dedup",
     "combine", "ordering", "fuse", "passes_off",
@@ -37,20 +36,20 @@ CODE = frozenset({
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a candidate is looked at.
+    """How long a candidate is measured.
 
     Attributes
     ----------
     runs
-        Timed runs, at most.
+        The maximum number of timed runs.
     warm_up
-        Times the best: no run may take longer; the first one finds cold caches.
+        Limit of a run as a multiple of the best time; generous, since the first finds cold caches.
     lost
-        Times the best: what takes longer in its first timed run is not run again.
+        A candidate whose first timed run takes longer than this multiple of the best is dropped.
     near
-        Times the best: what is nearer is run as often as possible.
+        Candidates within this multiple of the best are run as often as possible.
     enough_ms
-        What took so long in all is not run again.
+        A candidate is not run again once its runs took this long in total.
     """
 
     runs: int = 5
@@ -62,7 +61,7 @@ class Patience:
 
 @dataclass(frozen=True)
 class Trial:
-    """One configuration that was tried.
+    """The outcome of trying one configuration.
 
     Attributes
     ----------
@@ -70,18 +69,17 @@ class Trial:
         The configuration.
     status
         ``"ok"``; ``"stopped"`` (it cannot win; `ms` is a lower bound), ``"refused"`` (not possible
-        here), ``"failed"`` (an error) or ``"wrong"`` (another result than the default's).
+        here), ``"failed"`` (an error) or ``"wrong"`` (a result that differs from the default's).
     ms
-        The shortest time of a call, as what else the machine does only makes it longer; infinite
-        where there is none.
+        The shortest time of a call, since other load only makes calls longer; infinite if untimed.
     runs
         Timed runs.
     reason
-        Why it was not timed to the end.
+        Why timing ended early.
     same_as
         An earlier configuration that led to the same code and launch.
     seconds
-        When it was done, since the search began.
+        The time of completion since the start of the search.
     """
 
     config: Config
@@ -94,7 +92,7 @@ class Trial:
 
     @property
     def is_timed(self) -> bool:
-        """Whether it ran to the end with the right result."""
+        """Whether it ran to completion with the right result."""
         return self.status == "ok"
 
 
@@ -109,13 +107,13 @@ class Bench:
     device
         Where it runs.
     same
-        Whether a result is as right as the default's: ``same(result, right)``; by default
+        ``same(result, right)``: whether a result is as right as the default's; by default
         `Reference` compares them.
     trusted
-        Whether equal inputs give equal results, but for what `Reference` knows. If not, runs that
-        only push and only pull show what else is a choice.
-    ahead
-        What compiles ahead (made by `Backend.compile_ahead`), if several benches share one.
+        Whether equal inputs give equal results, except for the choices known to `Reference`. If
+        not, a run that only pushes and one that only pulls show further choices.
+    compilations
+        Compiles its kernels ahead; pass one to share a background compiler.
     """
 
     call: Callable[[Config], Any]
@@ -126,84 +124,46 @@ class Bench:
     clock: Callable[[], float] = time.perf_counter
     requests: dict[str, Request] = field(default_factory=dict)
     best_ms: float = float("inf")
-    ahead: Any = None
-    compile_s: float = 0.0  # the longest wait for a kernel so far
-    _right: Any = None
-    _reference: Reference | None = None
-    _own_ahead: Any = None
+    compilations: Compilations = field(default_factory=Compilations)
+    # Returns how a result is wrong, or nothing; `start` sets it.
+    _complaint: Callable[[Any], str] = field(init=False)
     _signatures: dict[Any, Trial] = field(default_factory=dict)
-    _begun: dict[Config, Any] = field(default_factory=dict)
 
     def start(self) -> Trial:
-        """Run the default configuration; what it returns is right."""
+        """Run the default configuration, whose result counts as right."""
         watch = Watch(keeping=True)
         default, began = Config(), self.clock()
         with watching(watch):
-            self._right = self.call(default)
-        self.compile_s = self.clock() - began
+            right = self.call(default)
+        self.compilations.longest_s = self.clock() - began
         self.requests = watch.requests
-        if self.ahead is None and self.requests:
-            self.ahead = self._own_ahead = backend_of(self.device).compile_ahead(self.device)
+        self.compilations.open(self.requests.values(), self.device)
         trial = self._time(default)
         self.best_ms = trial.ms
-        self._reference = Reference(self._right, self._others())
+        self._complaint = self._comparison(right)
         self._signatures[self._signature(default)] = trial
         return trial
 
+    def _comparison(self, right: Any) -> Callable[[Any], str]:
+        """Return the function that says how a result differs from the right one."""
+        same = self.same
+        if same is not None:
+            return lambda result: "" if same(result, right) else "same(result, right) is false"
+        return Reference(right, [] if self.trusted else self._others()).complaint
+
     def _others(self) -> list[Any]:
-        """Return results of runs that only push and only pull, if choices can differ there."""
+        """Return the results of a run that only pushes and one that only pulls."""
         found: list[Any] = []
-        if self.same is not None or self.trusted:
-            return found
         limit_s = OTHERS * self.best_ms / 1e3
         for direction in ("push", "pull"):
             with contextlib.suppress(WeftError):  # not possible, or too slow
                 found.append(self._once(Config(direction=direction), limit_s)[1])
         return found
 
-    def wait_s(self, config: Config) -> float:
-        """Return about how long a configuration waits for kernels that cannot be compiled ahead."""
-        backend = backend_of(self.device)
-        try:
-            waits = [backend.compile_seconds(under(r, config)) for r in self.requests.values()]
-        except WeftError:  # refused, which takes no time
-            return 0.0
-        return sum(max(wait, self.compile_s) for wait in waits if wait)
-
-    def begin(self, config: Config) -> None:
-        """Begin to compile for a configuration."""
-        if self.ahead is None or config in self._begun:
-            return
-        try:
-            self._begun[config] = [
-                self.ahead.begin(under(request, config)) for request in self.requests.values()
-            ]
-        except WeftError as error:
-            self._begun[config] = error
-
-    def is_ready(self, config: Config) -> bool:
-        """Whether nothing has to be compiled any more before a configuration runs."""
-        begun = self._begun.get(config)
-        return not isinstance(begun, list) or all(future.done() for future in begun)
-
-    def under_way(self) -> list[Any]:
-        """Return the compilations that have not ended."""
-        lists = [begun for begun in self._begun.values() if isinstance(begun, list)]
-        return [future for begun in lists for future in begun if not future.done()]
-
-    @property
-    def lookahead(self) -> int:
-        """How many configurations are compiled while another runs."""
-        return 1 if self.ahead is None else 1 + 2 * int(self.ahead.workers)
-
     def measure(self, config: Config) -> Trial:
-        """Time a configuration, as long as it can win."""
-        begun = self._begun.pop(config, None)
+        """Time a configuration for as long as it can win."""
         try:
-            if isinstance(begun, WeftError):
-                raise begun
-            for future in begun or ():
-                future.result()
+            self.compilations.finish(config)
             signature = self._signature(config)
             known = self._signatures.get(signature)
             if known is not None:
@@ -225,12 +185,6 @@ class Bench:
     def confirm(self, config: Config, runs: int = 1) -> list[float]:
         """Return the times of some more runs, in milliseconds."""
         return [self._once(config)[0] for _ in range(runs)]
-
-    def close(self) -> None:
-        """Give up what is being compiled for this bench alone."""
-        if self._own_ahead is not None:
-            self._own_ahead.close()
-            self.ahead = self._own_ahead = None
 
     def kernel_source(self, config: Config) -> str:
         """Return the generated source of the programs under a configuration."""
@@ -278,20 +232,14 @@ class Bench:
                 gc.enable()
 
     def _check_device(self, error: Exception) -> None:
-        """Raise if nothing can run on a GPU any more: some faults spoil it for the process."""
+        """Raise if the GPU is lost: some faults make it unusable for the rest of the process."""
         try:
             self.device.synchronize()
         except Exception as lost:
             raise DeviceError(f"the GPU was lost: {_first_line(error)}") from lost
 
-    def _complaint(self, result: Any) -> str:
-        if self.same is not None:
-            return "" if self.same(result, self._right) else "same(result, right) is false"
-        assert self._reference is not None
-        return self._reference.complaint(result)
-
     def _signature(self, config: Config) -> Any:
-        """Return what of a configuration makes a difference: the code, and the rest of it."""
+        """Return what distinguishes a configuration: the generated code, and the other fields."""
         if not self.requests:
             return config
         rest = tuple(getattr(config, f.name) for f in fields(config) if f.name not in CODE)

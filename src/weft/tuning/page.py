@@ -17,7 +17,7 @@ MOST_TRIALS = 400
 
 
 def page(report: TuningReport) -> str:
-    """Return the page of a tuning, which needs no other file and no network."""
+    """Return the self-contained page of a tuning."""
     title = f"Tuning of {report.algorithm}"
     graph = report.graph
     ended = ", stopped by Ctrl-C" if report.interrupted else ""

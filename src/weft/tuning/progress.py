@@ -1,4 +1,4 @@
-"""A bar with the time that is left and the best so far, on a terminal."""
+"""A progress bar with the remaining time and the best trial so far, on a terminal."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from weft.tuning.measuring import Trial
 
 
 class ProgressBar:
-    """Shows how a search goes on standard error; does nothing where that is not a terminal.
+    """Shows the progress of a search on standard error; does nothing if that is not a terminal.
 
     Parameters
     ----------
     title
-        What is tuned.
+        The title of the bar.
     budget_s
         How long it may take.
     wanted
@@ -54,7 +54,7 @@ class ProgressBar:
             self._bar.stop()
 
     def update(self, seconds: float, tried: int, best: Trial, default: Trial) -> None:
-        """Show where the search is."""
+        """Show the state of the search."""
         if self._bar is None:
             return
         chosen = ", ".join(f"{name}={value}" for name, value in best.config.given().items())

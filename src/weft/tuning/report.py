@@ -1,4 +1,4 @@
-"""TuningReport: what a search tried and found, as text, table, page and picture."""
+"""TuningReport: the trials and the winner of a search, as text, table, page and plot."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ SERIES = "#2563eb"
 
 @dataclass(frozen=True)
 class Effect:
-    """What an axis did: the slowest over the fastest where nothing but it was different.
+    """The effect of an axis: slowest over fastest time among configurations that differ only in it.
 
     Attributes
     ----------
     axis
         Its name.
     ratio
-        1 where it made no difference.
+        The largest such ratio; 1 if the axis made no difference.
     fastest, slowest
-        The values.
+        The values of the axis at both ends.
     """
 
     axis: str
@@ -49,22 +49,22 @@ class Effect:
 
 @dataclass(frozen=True)
 class TuningReport:
-    """What `weft.tune` tried and found; printed, it shows the fastest.
+    """The trials and the winner of `weft.tune`; prints as a table of the fastest.
 
     Attributes
     ----------
     algorithm, device
-        What was tuned, and where.
+        The names of the algorithm and the device.
     graph
-        What the graph is known by.
+        The fingerprint of the graph.
     space
-        The axes, their sizes and product, and what is not possible and why.
+        The axes, their sizes and product, and which choices are impossible and why.
     trials
-        Everything that was tried, in order; the default first.
+        All trials in order; the default first.
     default, best, runner_up
-        The default configuration, the winner, and the next one, timed again in turn at the end.
+        The default configuration, the winner and the second best, timed again in turn at the end.
     seconds
-        How long it took.
+        The duration of the search.
     interrupted
         Whether Ctrl-C ended it.
     kernel
@@ -95,18 +95,18 @@ class TuningReport:
 
     @property
     def errors(self) -> list[Trial]:
-        """What failed or gave another result than the default: defects, never winners."""
+        """Trials that failed or gave a wrong result: defects, never winners."""
         return [trial for trial in self.trials if trial.status in ("wrong", "failed")]
 
     def ranked(self) -> list[Trial]:
-        """Return what was timed, the fastest first; equal code and launches once."""
+        """Return the timed trials, the fastest first; equal code and launches appear once."""
         timed = [t for t in self.trials if t.is_timed and t.same_as is None]
         settled = {t.config: t for t in (self.default, self.best, self.runner_up) if t is not None}
         known = [settled.get(t.config, t) for t in timed]
         return sorted(known, key=lambda t: (t.config != self.best.config, t.ms))
 
     def effects(self) -> list[Effect]:
-        """Return what each axis did, the strongest first."""
+        """Return the effect of each axis, the strongest first."""
         found = [e for axis in self.space.axes if (e := self._effect(axis)) is not None]
         return sorted(found, key=lambda effect: -effect.ratio)
 
@@ -127,10 +127,10 @@ class TuningReport:
         return best
 
     def grid(self) -> tuple[str, str, dict[tuple[str, str], float]]:
-        """Return the least milliseconds by format and schedule of the side that matters most.
+        """Return the least milliseconds by format and schedule of the most important side.
 
-        The first two are the names of the axes. Where there are no formats to choose from, as on a
-        CPU, directions stand in their place.
+        The first two items are the names of the axes. Without a choice of formats, as on a CPU,
+        directions replace them.
         """
         schedules = self.space.of_field("schedule")
         across = max(schedules, key=lambda axis: self._strength(axis.name), default=None)
@@ -253,7 +253,7 @@ class TuningReport:
         return text
 
     def html(self, path: str | Path | None = None) -> str:
-        """Return one HTML page that needs nothing else, and write it to `path` if one is given.
+        """Return a self-contained HTML page, and write it to `path` if one is given.
 
         It holds the heat map of formats and schedules, the effects of the axes, the table of all
         trials, the space, and the generated kernel.
@@ -321,7 +321,7 @@ def axes_of(cells: dict[tuple[str, str], float]) -> tuple[Sequence[str], Sequenc
 
 
 def chosen(config: Config) -> str:
-    """Return what a configuration chooses, for reading."""
+    """Return the choices of a configuration as text."""
     given = config.given().items()
     return ", ".join(f"{name}={_told(value)}" for name, value in given) or "the default"
 

@@ -1,15 +1,16 @@
 """The order in which configurations are tried: likely ones first, then one axis after another.
 
-A search is a generator: it gives a batch of configurations and is sent the time of each, infinite
-for those that failed or were stopped. It decides by the times alone, so that equal times give equal
+A search is a generator: it yields a batch of configurations and is sent the time of each, infinite
+for those that failed or were stopped. It depends on the times only, so equal times give equal
 searches.
 
-Method. The starts (the default, what won on similar graphs, the usual suspects) are raced. From the
-fastest on, formats and schedules are taken together, side by side, because neither can be chosen
-without the other; then each axis that needs no new code in turn; then all others in one batch, so
-that everything is compiled side by side: every value of every axis alone, and after that the gains
-together, the largest first. Rounds go on until one brings nothing. Then the same is done from the
-best place that is different in format or schedule, for as long as there is time.
+Method. The starting points (the default, winners on similar graphs, usually good choices) are
+raced. From the fastest one, formats and schedules are searched together for each side, because
+neither can be chosen without the other; then each axis that needs no new code in turn; then all
+other axes in one batch, so that everything is compiled in parallel: first every value of every axis
+alone, then the improvements together, the largest first. Rounds repeat until one brings no
+improvement. The search then restarts from the best point of a different format or schedule, while
+time remains.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from weft.tuning.space import Axis, Space
 Times: TypeAlias = dict[Config, float]
 Search: TypeAlias = Generator[list[Config], Times, None]
 
-GAIN = 0.98  # of the time before: what is less of a gain is noise
-KEPT = 3  # formats and schedules that are combined where there are many of both
-WHOLE_GRID = 120  # pairs of a format and a schedule that are all tried
-FAST_ORDERS = ("degree",)  # which are made in no time
-STARTS = 3  # places that a search sets out from
+GAIN = 0.98  # relative to the previous time: a smaller gain is noise
+KEPT = 3  # formats and schedules to combine if there are many of both
+WHOLE_GRID = 120  # up to this many pairs of a format and a schedule are all tried
+FAST_ORDERS = ("degree",)  # which take no time to compute
+STARTS = 3  # starting points of a search
 LAUNCH = (
     "parameter",
     "threads",
@@ -39,7 +40,7 @@ LAUNCH = (
     "delta",
     "bin_size",
 )
-"""Axes that need no other code, by how much they usually matter."""
+"""Axes that need no new code, by how much they usually matter."""
 ORDER = (
     "direction", "reorder", "ordering", "compaction", "fuse", "frontier_in", "frontier_out",
     "dedup", "combine",
@@ -48,7 +49,7 @@ ORDER = (
 
 
 def coordinate_search(space: Space, starts: Sequence[Config]) -> Search:
-    """Search a space from some places, the first of them being the default."""
+    """Search a space from some starting points, the first of which is the default."""
     times: Times = {}
     fresh = _fresh(space, starts, times)
     times.update((yield fresh))
@@ -66,16 +67,16 @@ def coordinate_search(space: Space, starts: Sequence[Config]) -> Search:
 
 
 def likely(space: Space) -> list[Config]:
-    """Return the usual suspects: every schedule for all sides, one direction only, hubs together.
+    """Return usually good choices: each schedule for all sides, a single direction, the hub order.
 
-    Orders are tried here because they matter more than most, and would come after all formats.
+    Orders are tried here because they matter more than most axes, yet would come after all formats.
     """
     axes = space.of_field("schedule")
     found = [Config()]
     for name in axes[0].values if axes else ():
         config = Config()
         for axis in axes:
-            if name in axis.values and axis.side != NARROW:  # which has that of a push anyway
+            if name in axis.values and axis.side != NARROW:  # whose default is that of a push
                 config = axis.set(config, name)
         found.append(config)
     for axis in space.of_field("direction"):
@@ -86,13 +87,13 @@ def likely(space: Space) -> list[Config]:
 
 
 def _place(space: Space, config: Config) -> tuple[object, ...]:
-    """Return the part of a configuration by which places count as different."""
+    """Return the part of a configuration that distinguishes starting points."""
     axes = (*space.of_field("format"), *space.of_field("schedule"))
     return tuple(axis.get(config) for axis in axes)
 
 
 def _descend(space: Space, start: Config, times: Times) -> Generator[list[Config], Times, Config]:
-    """Improve a configuration until a round over all axes brings nothing."""
+    """Improve a configuration until a round over all axes brings no gain."""
     best = start
     while True:
         before = times[best]
@@ -112,7 +113,7 @@ def _descend(space: Space, start: Config, times: Times) -> Generator[list[Config
 def _all_at_once(
     space: Space, best: Config, times: Times
 ) -> Generator[list[Config], Times, Config]:
-    """Try every value of every axis that needs other code, then the gains of several together."""
+    """Try every value of every axis that needs new code, then several improvements together."""
     axes = [axis for axis in _ordered(space) if space.applies(axis, best)]
     moves = {axis: [axis.set(best, value) for value in axis.values] for axis in axes}
     chosen = yield from _try(space, [c for each in moves.values() for c in each], best, times)
@@ -153,7 +154,7 @@ def _grid(
 
 
 def _ranked(axis: Axis, times: Times, expected: Mapping[str, float] | None = None) -> list[object]:
-    """Return the values of an axis, those that were in fast company first, then as expected."""
+    """Return the values of an axis: those of fast configurations first, then as expected."""
     least: dict[object, float] = {}
     for config, ms in times.items():
         value = axis.get(config)
@@ -165,7 +166,7 @@ def _ranked(axis: Axis, times: Times, expected: Mapping[str, float] | None = Non
 def _try(
     space: Space, moves: Iterable[Config], best: Config, times: Times
 ) -> Generator[list[Config], Times, Config]:
-    """Time what is new; return the fastest, the present best if nothing is clearly faster."""
+    """Time new configurations; return the fastest, or the current best if none clearly wins."""
     fresh = _fresh(space, moves, times)
     if fresh:
         times.update((yield fresh))
@@ -178,7 +179,7 @@ def _fresh(space: Space, configs: Iterable[Config], times: Times) -> list[Config
 
 
 def _ordered(space: Space) -> list[Axis]:
-    """Return the axes that need other code, those that matter most first."""
+    """Return the axes that need new code, the most important first."""
     places = {name: place for place, name in enumerate(ORDER)}
 
     def rank(axis: Axis) -> int:

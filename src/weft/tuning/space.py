@@ -1,8 +1,8 @@
-"""The choices that there are for a program on a graph: axes, their values, what excludes what.
+"""The search space of a program on a graph: axes, their values, and impossible combinations.
 
-Everything is found where it is defined: formats and schedules in their registries, fixed lists and
-ranges in `weft.config`. A new format, schedule, pass or field of `Config` is an axis, or longer
-one, without an edit here.
+The space is derived: formats and schedules come from their registries, fixed lists and ranges from
+`weft.config`. A new format, schedule, pass or field of `Config` extends the space without an edit
+here.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from weft.config import (
     of_side,
 )
 
-SINGLE = ""  # the side of a field that is not chosen by side
-PARAMETER = "parameter"  # in place of a field: the axis is about a parameter of a format
+SINGLE = ""  # the side of a field that has no sides
+PARAMETER = "parameter"  # stands in for a field on axes of format parameters
 FIXED = {
     "change_driven": "its results are the same within a tolerance of the program's own only",
     "deterministic": "a promise about results, not a way to be fast",
     "passes_off": "each pass is an axis of its own",
 }
-SAMPLED = {  # of the fields that take a range
+SAMPLED = {  # values of fields with a range
     "items_per_thread": (2, 4, 8, 16, 32),
     "block_size": (64, 128, 256, 512, 1024),
     "bin_size": (16, 64, 256, 1024),
 }
-# Fields that mean something under one choice alone: field -> (other field, its value).
+# Fields that only apply with one choice of another: field -> (other field, its value).
 ONLY_WITH = {"lanes": ("schedule", "row"), "items_per_thread": ("schedule", "merge")}
-# What a CPU tells apart of the fields that mean more to a GPU.
+# The values that a CPU distinguishes, of fields with more values on a GPU.
 ON_A_CPU = {
     "ordering": (True, False), "frontier_in": ("queue", "state"), "combine": ("atomic", "radix"),
 }  # fmt: skip
-DELTAS = (0.25, 1.0, 4.0, 16.0, 64.0)  # times the average weight
+DELTAS = (0.25, 1.0, 4.0, 16.0, 64.0)  # multiples of the average weight
 DEFAULT_FORMAT = "csr"
-# What GRAssembler chooses from (PACT 2022), by our names, and how many combinations it reports.
+# The choices of GRAssembler (PACT 2022) under our names, and the size that it reports.
 GRASSEMBLER = {
     "schedule": ("vertex", "edge", "warp", "block", "twc", "twce", "strict"),
     "format": ("coo", "csr", "ell", "dia", "gshard", "block_coo"),
@@ -57,7 +57,7 @@ GRASSEMBLER = {
     "frontier_out": ("queue", "bitmap", "bytemap", "counter"),
 }
 GRASSEMBLER_SIZE = 4480
-# Orders that take long to make for more arcs than that: a search would wait for nothing else.
+# Orders that take long to compute for more arcs than this, and would dominate a search.
 SLOW_ORDERS = {"community": 1 << 25, "gorder": 1 << 22, "llp": 1 << 23, "rcm": 1 << 25}
 SLOW_ON_A_GPU = {**SLOW_ORDERS, "community": 1 << 27}
 
@@ -71,7 +71,7 @@ class Axis:
     field
         The field of `Config`.
     values
-        What it can be; None, the engine's own choice, is always possible beside them.
+        Its values; None, which leaves the choice to the engine, is always possible too.
     side
         ``"push"``, ``"pull"``, ``"gather"``, ``"narrow"`` (of a schedule), the name of a pass, or
         nothing.
@@ -83,7 +83,7 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The name of the field and, where it has one, of the side."""
+        """The name of the field and of the side, if it has one."""
         return f"{self.field}.{self.side}" if self.side else self.field
 
     def get(self, config: Config) -> Any:
@@ -97,7 +97,7 @@ class Axis:
     def set(self, config: Config, value: Any) -> Config:
         """Return the configuration with another choice on this axis.
 
-        A format that stays keeps its parameters.
+        An unchanged format keeps its parameters.
         """
         if self.field == "format" and value == self.get(config):
             return config
@@ -122,7 +122,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class ParameterAxis(Axis):
-    """A parameter of a format: a choice where that format is chosen, and nothing elsewhere.
+    """A parameter of a format: a choice if that format is chosen.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class ParameterAxis(Axis):
 
     @property
     def name(self) -> str:
-        """The format with its parameter and, where it has one, the side."""
+        """The format with its parameter, and the side, if it has one."""
         return ".".join(filter(None, (self.format, self.parameter, self.side)))
 
     def get(self, config: Config) -> Any:
@@ -155,7 +155,7 @@ class ParameterAxis(Axis):
         return axis.set(axis.set(config, None), f"{self.format}({given})" if given else self.format)
 
     def unset(self, config: Config) -> Config:
-        """Return the configuration with the value that the format has by itself."""
+        """Return the configuration with the default value of the format."""
         from weft.formats import formats
 
         usual = {p.name: p.default for p in formats()[self.format].parameters}
@@ -180,7 +180,7 @@ def _with(config: Config, name: str, value: Any) -> Config:
 
 @dataclass(frozen=True)
 class Traits:
-    """What of a program and a graph decides which choices there are.
+    """The properties of a program and a graph that determine the search space.
 
     Attributes
     ----------
@@ -193,19 +193,19 @@ class Traits:
     ordered
         Whether a step has a priority.
     weight
-        The average weight, where there are weights.
+        The average weight, if there are weights.
     threads
         Threads of a CPU.
     arcs, vertices
         How many the graph has.
     features
-        Whether fields hold vectors or matrices, which several lanes take together.
+        Whether fields hold vectors or matrices, which several lanes can share.
     arranged
-        Whether the graph has an order of its own, which formats are built in.
+        Whether the graph has its own vertex order, in which formats are built.
     unsuited
-        Formats that refuse the graph as it lies, by side and name, with the reason.
+        Formats that reject the graph in its current order, by side and name, with the reason.
     read
-        Who reads the members of a frontier that a side writes, where a count is not enough.
+        The readers of the frontier that each side writes, if a count is not enough.
     """
 
     device: str
@@ -223,26 +223,26 @@ class Traits:
 
     @property
     def backend(self) -> Backend:
-        """What runs programs there."""
+        """The backend of the device."""
         return backend_of(parse_device(self.device))
 
 
 @dataclass(frozen=True)
 class Space:
-    """All axes, and what is not possible.
+    """All axes, and the impossible choices.
 
     Attributes
     ----------
     axes
         The choices.
     invalid
-        Choices that are not possible, alone or together, each with the reason.
+        Impossible choices, alone or in combination, each with the reason.
     fixed
         Fields that are not tuned, each with the reason.
     only_with
-        Fields that mean something beside one value of another field alone.
+        Fields that only apply with one value of another field.
     expected
-        About how many words each format takes: a guess at which ones are worth trying first.
+        The approximate number of words of each format, to guess which are worth trying first.
 
     Examples
     --------
@@ -263,18 +263,18 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many combinations there are, invalid ones included.
+        """The number of combinations, including invalid ones.
 
-        The product of the sizes of all axes; a format counts as often as its parameters can be set.
+        The product of the sizes of all axes; a format counts once per setting of its parameters.
         """
         plain = [axis for axis in self.axes if not isinstance(axis, ParameterAxis)]
         return math.prod(self._ways(axis) for axis in plain)
 
     @property
     def published(self) -> int:
-        """How many of the combinations are made of the choices of GRAssembler alone.
+        """The number of combinations of GRAssembler's choices only.
 
-        A format counts once whatever its parameters, and narrow frontiers have no schedule apart.
+        A format counts once for all its parameters, and narrow frontiers have no separate schedule.
         """
         return math.prod(
             len(set(GRASSEMBLER[axis.field]) & set(axis.values))
@@ -299,7 +299,7 @@ class Space:
         return tuple(axis for axis in self.axes if axis.field == name)
 
     def applies(self, axis: Axis, config: Config) -> bool:
-        """Whether a choice on an axis makes a difference beside the others."""
+        """Whether an axis has an effect given the other choices."""
         way = "push" if axis.side == NARROW else axis.side
         one_way = way in ("push", "pull") and config.direction in ("push", "pull")
         if one_way and way != config.direction:
@@ -314,7 +314,7 @@ class Space:
         return any(a.get(config) == value and self.applies(a, config) for a in self.of_field(other))
 
     def why_not(self, config: Config) -> str:
-        """Return why a configuration is not possible, or nothing."""
+        """Return why a configuration is not possible, or an empty string."""
         for excluded, reason in self.invalid:
             if all(_chosen(config, name) == value for name, value in excluded.items()):
                 told = ", ".join(f"{name}={value!r}" for name, value in excluded.items())
@@ -322,7 +322,7 @@ class Space:
         return ""
 
     def rows(self) -> list[tuple[str, int, str]]:
-        """Return name, number of values and values of every axis, for reading."""
+        """Return name, number of values and values of every axis, as text."""
         return [(a.name, len(a.values), ", ".join(map(str, a.values))) for a in self.axes]
 
     def __str__(self) -> str:
@@ -351,7 +351,7 @@ def _chosen(config: Config, name: str) -> Any:
 
 
 def make_space(traits: Traits) -> Space:
-    """Return the choices for a program on a graph and a device."""
+    """Return the search space of a program on a graph and a device."""
     axes: list[Axis] = []
     fixed = dict(FIXED)
     on_cpu = traits.backend.runs_on_threads
@@ -432,7 +432,7 @@ def _values(name: str, traits: Traits) -> tuple[Any, ...] | str:
 
 
 def _parameters(axes: Sequence[Axis]) -> list[Axis]:
-    """Return an axis for each parameter of a format that has several values, on each side."""
+    """Return an axis for each parameter with several values of each format, on each side."""
     from weft.formats import formats
 
     return [
@@ -449,14 +449,14 @@ def _turns(traits: Traits) -> bool:
 
 
 def _of_side(name: str, side: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the values that a side knows."""
+    """Return the values that are possible on a side."""
     if name == "frontier_in":
         return tuple(value for value in values if value is None or value in INPUTS[side])
     return tuple(values)
 
 
 def _doubling(most: int) -> tuple[int, ...]:
-    """Return 1, 2, 4, ... and the most.
+    """Return 1, 2, 4, ... and the maximum.
 
     Examples
     --------
@@ -496,7 +496,7 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
     for side, reason in traits.read.items():
         found.append(({f"frontier_out.{side}": "counter"}, f"it has no members, but {reason}"))
     for (side, name), reason in traits.unsuited.items():
-        for order in (None,) if traits.arranged else (None, "none"):  # in another one it may do
+        for order in (None,) if traits.arranged else (None, "none"):  # another order may suit it
             found.append(({f"format.{side}": name, "reorder": order}, reason))
     for side in (*traits.sides, *([NARROW] if "push" in traits.sides else [])):
         swept = "push" if side == NARROW else side

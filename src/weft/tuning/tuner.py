@@ -1,4 +1,4 @@
-"""tune: searches the configurations of an algorithm on a graph, and remembers the best."""
+"""tune: searches the configurations of an algorithm on a graph, and stores the best."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from weft.tuning.space import Traits, make_space
 SIMILAR = 3  # winners of other graphs to start from
 FINALISTS = 3
 FINAL_ROUNDS = 5
-CLEAR = 0.98  # of the default's time: who needs more does not replace it
+CLEAR = 0.98  # relative to the default's time: a slower candidate does not replace it
 TRUSTED = ("weft.algorithms.", "weft.learning.")  # modules whose results are known to be right
 CPU_THREADS = 64
 
@@ -57,10 +57,10 @@ def tune(
 ) -> TuningReport:
     """Find the fastest configuration of an algorithm on a graph, by running it.
 
-    The winner is kept for later processes: runs of the same programs on the same graph and device
-    use it by themselves, unless they are given a `Config` (``WEFT_TUNINGS=off`` switches that off).
-    Every candidate's result is compared with the default's; one that differs is reported and never
-    wins. Ctrl-C ends the search; what was found until then is reported and kept.
+    The winner is stored for later processes: runs of the same programs on the same graph and device
+    use it unless they are given a `Config` (``WEFT_TUNINGS=off`` disables that). Every candidate's
+    result is compared with the default's; one that differs is reported and never wins. Ctrl-C ends
+    the search; the best so far is reported and stored.
 
     Parameters
     ----------
@@ -72,20 +72,21 @@ def tune(
     *args, **kwargs
         Its other arguments.
     budget_s
-        Seconds that the search may take, once the default configuration has run. A candidate that
-        would have to be compiled beyond them is not tried.
+        Time limit of the search in seconds, once the default configuration has run. A candidate
+        that cannot be compiled in time is not tried.
     same
-        ``same(result, right)`` tells whether a candidate's result is as right as the default's; by
-        default integers must be equal, floats nearly so, and parents of search trees may differ.
+        ``same(result, right)`` returns whether a candidate's result is as right as the default's;
+        by default integers must be equal, floats nearly equal, and parents of search trees may
+        differ.
     remember
-        Whether to keep the winner.
+        Whether to store the winner.
     progress
         Whether to show a bar with the best so far; by default on a terminal.
 
     Returns
     -------
     TuningReport
-        ``report.config`` is the winner; printed, the report tells what was tried.
+        ``report.config`` is the winner; the report prints as a table of the fastest.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def tune_on(
     remember: bool = True,
     progress: bool | None = None,
 ) -> TuningReport:
-    """Search the configurations of what a bench runs, by the bench's clock."""
+    """Search the configurations of a bench, by the clock of the bench."""
     began = bench.clock()
     try:
         default = bench.start()
@@ -134,7 +135,7 @@ def tune_on(
             tuning.run(search, bar)
         finalists = tuning.finish()
     finally:
-        bench.close()
+        bench.compilations.close()
     best = finalists[0]
     report = TuningReport(
         algorithm=name,
@@ -162,14 +163,14 @@ class _Tuning:
         self.trials = [default]
         self.times = {default.config: default.ms}
         self.interrupted = False
-        self.lost = False  # the device: nothing can be run any more
+        self.lost = False  # the device: nothing can run on it any more
 
     @property
     def seconds(self) -> float:
         return self.bench.clock() - self.began
 
     def run(self, search: Search, bar: ProgressBar) -> None:
-        """Try what the search asks for until it ends, the time is over or Ctrl-C comes."""
+        """Try the batches of the search until it ends, time is up, or Ctrl-C is pressed."""
         try:
             batch = next(search, None)
             while batch is not None and self.seconds < self.budget_s:
@@ -180,24 +181,25 @@ class _Tuning:
                     return
         except KeyboardInterrupt:
             self.interrupted = True
-        except DeviceError:  # told by the last trial
+        except DeviceError:  # reported by the last trial
             self.lost = True
 
     def _try(self, batch: Iterable[Config], bar: ProgressBar) -> None:
-        """Time a batch: while one runs, the next ones are compiled."""
+        """Time a batch; while one candidate runs, the next ones are compiled."""
         waiting = [config for config in batch if config not in self.times]
         ahead: list[Config] = []
+        compilations = self.bench.compilations
         while (waiting or ahead) and self.seconds < self.budget_s:
-            while waiting and len(ahead) < self.bench.lookahead:
+            while waiting and len(ahead) < compilations.lookahead:
                 ahead.append(waiting.pop(0))
-                self.bench.begin(ahead[-1])
-            ready = next((config for config in ahead if self.bench.is_ready(config)), None)
+                compilations.begin(ahead[-1])
+            ready = next((config for config in ahead if compilations.is_ready(config)), None)
             if ready is None:
                 left = self.budget_s - self.seconds
-                wait(self.bench.under_way(), timeout=max(0.0, left), return_when=FIRST_COMPLETED)
+                wait(compilations.under_way(), timeout=max(0.0, left), return_when=FIRST_COMPLETED)
                 continue
             ahead.remove(ready)
-            expected = self.bench.wait_s(ready)
+            expected = compilations.wait_s(ready)
             if self.seconds + expected > self.budget_s:
                 continue
             began = self.seconds
@@ -209,7 +211,7 @@ class _Tuning:
             self.trials.append(replace(trial, seconds=self.seconds))
             self.times[ready] = trial.ms
             if expected:
-                self.bench.compile_s = max(self.bench.compile_s, self.seconds - began)
+                compilations.longest_s = max(compilations.longest_s, self.seconds - began)
             bar.update(self.seconds, len(self.trials), self.best(), self.trials[0])
 
     def best(self) -> Trial:
@@ -229,7 +231,7 @@ class _Tuning:
             ended = not finalists or self.interrupted or self.lost
             for _ in range(0 if ended else FINAL_ROUNDS):
                 for config, found in times.items():
-                    # Of the graphs in other orders only the latest is kept: the first run makes it.
+                    # Only the latest reordered graph is cached, so the first run builds it.
                     found += self.bench.confirm(config, runs=1 + (config.reorder is not None))
                 if self.seconds > stop:
                     break
@@ -246,18 +248,18 @@ class _Tuning:
 
 
 def _rank(trial: Trial) -> tuple[int, int, float]:
-    """Return what trials are sorted by: of those as good as equal, who chooses least is first."""
+    """Return the sort key of a trial: of nearly equal ones, the one with fewest choices wins."""
     steps = math.log(max(trial.ms, 1e-9)) / math.log(1 / CLEAR)
     return round(steps), len(trial.config.given()), trial.ms
 
 
 def find_algorithm(algorithm: str | Callable[..., Any]) -> tuple[Callable[..., Any], str]:
-    """Return an algorithm and its name, given either.
+    """Return an algorithm and its name, given one of them.
 
     Raises
     ------
     ConfigError
-        If there is none of that name.
+        If no algorithm has that name.
     """
     if isinstance(algorithm, str):
         known = dict.fromkeys(algorithm_names(), weft)
@@ -297,7 +299,7 @@ def _check(
 
 
 def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
-    """Return what of a graph and the programs that ran on it decides which choices there are."""
+    """Return the properties of a graph and its programs that determine the search space."""
     sides: set[str] = set()
     refused: dict[str, str] = {}
     ordered = features = False
@@ -340,7 +342,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
 
 
 def unsuited_formats(g: Graph, sides: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Return the formats that refuse a graph as it lies, by side and name, with the reason."""
+    """Return the formats that reject a graph in its order, with reasons, by side and name."""
     held = g.topology if g.order is None or not g.num_vertices else arrangement(g)
     found: dict[tuple[str, str], str] = {}
     for name, format_ in formats().items():
@@ -353,12 +355,12 @@ def unsuited_formats(g: Graph, sides: Iterable[str]) -> dict[tuple[str, str], st
 
 
 def _average(weights: Any) -> float:
-    # As floats: sums of other numbers are compiled by CuPy, for seconds.
+    # As floats: CuPy would spend seconds on compiling sums of other types.
     return float(weights.astype(np.float64).sum()) / int(weights.size)
 
 
 def sampled_diameter(g: Graph) -> int:
-    """Return how far a search reaches from the end of one that began at the largest degree."""
+    """Return the depth of a search from the last vertex of one that began at the largest degree."""
     from weft.algorithms.bfs import discover
     from weft.ir.types import vertex_id
 
@@ -379,7 +381,7 @@ def sampled_diameter(g: Graph) -> int:
 
 
 def similar_winners(requests: dict[str, Request], graph: Fingerprint, g: Graph) -> list[Config]:
-    """Return what won for the same programs on the most similar graphs."""
+    """Return the winners of the same programs on the most similar graphs."""
     path = tunings_path()
     if path is None or not path.exists():
         return []
@@ -392,7 +394,7 @@ def similar_winners(requests: dict[str, Request], graph: Fingerprint, g: Graph) 
 
 
 def keep(report: TuningReport, programs: Iterable[str]) -> None:
-    """Put a winner into the store, for each program that ran; a full disk is only a warning."""
+    """Store a winner for each program that ran; a full disk causes only a warning."""
     path = tunings_path(writing=True)
     if path is None:
         return
