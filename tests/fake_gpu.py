@@ -33,7 +33,9 @@ class IdleDriver:
         self.last_size, self.last_queued = 0, False
 
     def compile(self, source, kernels, headers):
-        kernel = SimpleNamespace(blocks_at_once=lambda block, shared, cluster: BLOCKS)
+        kernel = SimpleNamespace(
+            blocks_at_once=lambda block, shared, cluster: BLOCKS, resources=lambda: None
+        )
         return SimpleNamespace(kernel=lambda name: kernel)
 
     def pack(self, arguments):

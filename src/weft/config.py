@@ -54,6 +54,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "ordering": (True, False, "near_far", "buckets", "horizon"),
     "fuse": (None, "none", "direction", "all"),
     "best_neighbor": (None, True, False),
+    "hub_table": (None, True, False, "places"),
     "fold": (True, False),
     "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
@@ -76,6 +77,7 @@ GPU_ONLY = (
     "bin_size",
     "dedup",
     "best_neighbor",
+    "hub_table",
     "fuse",
 )
 """Fields that have no effect on a program that runs on a CPU."""
@@ -158,7 +160,7 @@ def of_side(value: Any, side: str) -> Any:
 
 
 def entries_of(config: Config) -> int | None:
-    """Return how many rows the schedule ``"weaver"`` registers at once; None: as usual."""
+    """Return how many rows the schedule ``"weaver"`` registers at once; None for its default."""
     return config.weaver.entries if isinstance(config.weaver, WeaverTable) else None
 
 
@@ -225,8 +227,8 @@ class Config:
         and decides on the device: true is a pull. ``stats.frontier`` and ``stats.edges`` are the
         vertices of the frontier and their out-edges, ``stats.unexplored`` the edges of vertices
         that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges;
-        ``stats.growing`` and ``stats.shrinking`` compare the frontier with the one that was decided
-        about before, and ``stats.pulling`` says what was decided then.
+        ``stats.growing`` and ``stats.shrinking`` compare the frontier with that of the previous
+        decision, and ``stats.pulling`` is true if that decision was a pull.
     frontier_in
         Frontier that a sweep reads: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"``
         (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the
@@ -249,19 +251,19 @@ class Config:
     combine
         How pushed messages to one vertex are combined. ``"atomic"``: as they arrive.
         ``"in_place"``: the same, but a sum of one constant whose vertices become active at a
-        threshold is added to the field itself; a GPU chooses that, but not in deterministic runs.
-        ``"by_target"``: they are kept by arc, and the arcs into every vertex are gone over
-        afterwards, all of them in every superstep; a deterministic run on a GPU chooses that where
-        it cannot pull, a CPU ignores it. ``"radix"``: the frontier's arcs are laid out by a scan of
-        the lengths of its rows, their messages are sorted by target, and the run of each target is
-        reduced: no atomics, work in the arcs of the frontier, and the same bits in every run. No
-        update is made in place then. Not for a fold of edge functions, nor for a push over a format
-        that splits rows.
+        threshold is added to the field itself; the default on a GPU, except in deterministic runs.
+        ``"by_target"``: they are stored by arc, and afterwards each vertex reduces all arcs into
+        it, in every superstep; the default of deterministic runs on a GPU that cannot pull; ignored
+        on a CPU. ``"radix"``: the frontier's arcs are laid out by a scan of the lengths of its
+        rows, their messages are sorted by target, and the run of each target is reduced: no
+        atomics, work in the arcs of the frontier, and the same bits in every run. No update is made
+        in place then. Not for a fold of edge functions, nor for a push over a format that splits
+        rows.
     ordering
         Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
         method: ``"near_far"`` or ``"buckets"``, of which a CPU has only one; or ``"horizon"``,
-        which first settles what lies within a horizon wherever messages allow it (see
-        docs/design/horizon.md), not only where the graph suits.
+        which first settles all vertices within a horizon wherever messages allow it, not only on
+        graphs that profit (see docs/design/horizon.md).
     delta
         Bucket width of ordered processing; derived from the weights by default.
     best_neighbor
@@ -269,6 +271,11 @@ class Config:
         degree before its row, where messages do not depend on the edge: ``True``, ``False``, or
         where graph and device suit. The neighbors take an id per vertex and are kept with the
         graph. Not in deterministic runs. GPU; `connected_components` also on a CPU.
+    hub_table
+        How an `iterate` whose gathers read scalars of other vertices alone stores these.
+        ``"places"``: by how many arcs name a vertex, so that what is read most often lies together.
+        ``True``: so, and each block keeps the first of them in shared memory. ``False``: by vertex.
+        By default whichever suits graph and device. Takes an id per arc, kept with the graph. GPU.
     fuse
         Kernel launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel
         per direction) or ``"all"`` (one for everything). GPU.
@@ -326,6 +333,7 @@ class Config:
     ordering: bool | str = True
     delta: float | None = None
     best_neighbor: bool | None = None
+    hub_table: bool | str | None = None
     fuse: str | None = None
     fold: bool = True
     change_driven: bool | str = False

@@ -1,7 +1,7 @@
-"""Collaborative functions: what the features of one value do together.
+"""Collaborative functions, in which the features of one value work together.
 
-A GPU gives consecutive features of a vertex or edge to consecutive lanes of a group, and what is
-written here becomes shuffles between them; a CPU runs plain loops.
+A GPU assigns consecutive features of a vertex or edge to consecutive lanes of a group, and the
+exchanges below become shuffles between them; a CPU runs plain loops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _widths: ContextVar[tuple[int, ...]] = ContextVar("widths of the groups", defaul
 def collaborative(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function of vectors whose features work together as a group.
 
-    Inside it, `weft.group` tells the position of each feature and exchanges values between them,
+    Inside it, `weft.group` returns the position of each feature and exchanges values between them,
     and `weft.scratch` is memory that all of them share. Edge and vertex functions call it; its
     vectors must have the same number of features.
 
@@ -88,9 +88,9 @@ def lane() -> Expr:
 
 
 def shuffle(x: Any, source: Any) -> Expr:
-    """Return for each feature what another one has: feature `source[i]` of x at position i.
+    """Return feature `source[i]` of x at each position i.
 
-    A single number as `source` gives one feature to all.
+    A single number as `source` broadcasts one feature to all.
     """
     k = size()
     value = node(x)
@@ -110,7 +110,7 @@ def all(condition: Any) -> Expr:
 
 
 def reduce(x: Any, monoid: Monoid) -> Expr:
-    """Return the features of x combined; each of them gets the result."""
+    """Return the reduction of the features of x, at every feature."""
     check_monoid(monoid)
     return monoid(Expr(_vector(x)))
 
@@ -132,7 +132,7 @@ def _reduced(value: Value, name: str) -> Expr:
 
 
 def _places(position: Any, k: int) -> Value:
-    """Return positions as a vector of k integers, or of one."""
+    """Return positions as a vector of k integers, or of length one."""
     builder = tracing.current()
     value = node(position)
     if value.dtype.kind not in "iu":
@@ -186,14 +186,14 @@ def scratch(shape: int | tuple[int], dtype: Any = FLOAT64) -> Scratch:
     Parameters
     ----------
     shape
-        The number of its places, as an integer or ``(k,)``. All hold 0 at first.
+        The number of elements, as an integer or ``(k,)``. All start at 0.
     dtype
-        What it holds.
+        The dtype of its elements.
 
     Examples
     --------
-    ``s[places] = x`` writes every feature to a place of its own choice (the last one stays where
-    several choose the same), ``s[places]`` reads for every feature, ``s[i]`` one value for all:
+    ``s[places] = x`` writes each feature to its own position (the last one wins where several
+    choose the same), ``s[places]`` reads one per feature, ``s[i]`` reads one value for all:
 
     >>> import weft
     >>> @weft.collaborative

@@ -1,13 +1,12 @@
 """Onyx's verbs: edgemap, vertexmap and foldmap over active sets, with an index of features.
 
-A map calls a function at every edge (or vertex) whose source (which) is in `active_in`, None being
-all. The function updates `v` in place and returns whether that changed it; those go into
-`active_out`, None meaning that no vertex is recorded. Updates at an edge are atomic:
-``v.x += ...``, ``*=``, ``|=``, ``&=``, ``v.x.min(...)`` or ``v.x.max(...)``. With a last parameter
-`f` a function is called for each feature: ``u.x[f]`` is one feature of a vector, or one row of a
-matrix.
+A map calls a function at every edge whose source, or at every vertex that, is in `active_in` (None:
+all). The function updates `v` in place and returns whether that changed it; the changed vertices
+are recorded in `active_out` (None: not recorded). Updates at an edge are atomic: ``v.x += ...``,
+``*=``, ``|=``, ``&=``, ``v.x.min(...)`` or ``v.x.max(...)``. A function whose last parameter is `f`
+is called for each feature: ``u.x[f]`` is one feature of a vector, or one row of a matrix.
 
-The functions are traced into steps of weft: what a map does, `g.run` does with `weft.edge`,
+The functions are traced into weft's steps, so a map is equivalent to `g.run` with `weft.edge`,
 `weft.vertex` and `weft.fold`.
 """
 
@@ -35,7 +34,7 @@ from weft.ir.trace.steps import EdgeFunction, VertexFunction, call_function
 from weft.program import check_function, fold
 
 Function = Callable[..., Any]
-# Hidden fields, one for each run of edge functions: vertices for which its last one returned true.
+# Hidden fields, one per sequence of edge functions: the vertices at which its last one was true.
 MARK = "map_active"
 
 
@@ -47,8 +46,8 @@ class Active:
     g
         The graph.
     vertices
-        Those that are active at first, by number (`Graph.vertex_of` turns labels into numbers) or
-        as a mask; none if not given.
+        The initially active vertices, by number (`Graph.vertex_of` converts labels) or as a mask;
+        none by default.
 
     Examples
     --------
@@ -73,7 +72,7 @@ class Active:
         return len(self.frontier)
 
     def tolist(self) -> list[int]:
-        """Return the vertices as numbers, rising."""
+        """Return the vertices as numbers, in ascending order."""
         return self.frontier.tolist()
 
     def __repr__(self) -> str:
@@ -98,8 +97,9 @@ def edgemap(
         The graph.
     function
         Reads `u`, `v` and `e` as they were before the map, updates the fields of `v` atomically and
-        returns whether that changed v; returning nothing, v changed if its fields differ. Further
-        parameters name scalars of the state, and `f`, the last one, the index of a feature.
+        returns whether that changed v; without a return value, v changed if its fields differ.
+        Further parameters name scalars of the state; a last parameter `f` is the index of a
+        feature.
     state
         Made by ``g.state``.
     active_in
@@ -137,8 +137,8 @@ def vertexmap(
 ) -> None:
     """Call ``function(v)`` at every active vertex; it assigns the fields of v.
 
-    It returns whether v changed; returning nothing, v changed if its fields differ. The other
-    parameters are those of `edgemap`.
+    It returns whether v changed; without a return value, v changed if its fields differ. The other
+    parameters are as in `edgemap`.
 
     Examples
     --------
@@ -158,14 +158,14 @@ def vertexmap(
 
 
 def foldmap(*functions: Function) -> Callable[..., None]:
-    """Join functions of edges (three parameters or more) and of vertices (one, and scalars).
+    """Join edge functions (at least three parameters) and vertex functions (one, and scalars).
 
     The result is called as ``fold(g, state, active_in=None, active_out=None)`` and runs as one
-    kernel where that gives the same result (see `weft.fold`). Consecutive functions of edges run
-    one after another on each edge, consecutive functions of vertices at each vertex. A function
-    that returns false ends the sequence there: its own updates stand, and the functions after it
-    are not called. Returning nothing counts as true. Functions of vertices that follow functions of
-    edges run at the vertices for which the last function of edges returned true.
+    kernel where that gives the same result (see `weft.fold`). Consecutive edge functions run one
+    after another on each edge, consecutive vertex functions at each vertex. A function that returns
+    false ends the sequence there: its own updates remain, and later functions are not called. A
+    missing return value counts as true. Vertex functions after edge functions run at the vertices
+    for which the last edge function returned true.
 
     Examples
     --------
@@ -251,9 +251,9 @@ def _run(
 
 
 def _ends_of_runs(parts: list[tuple[Function, str]], recorded: bool) -> dict[int, str]:
-    """Return the last functions of runs of edge functions, each with the field that it marks in.
+    """Return the last function of each sequence of edge functions, and the field that it marks.
 
-    The last run needs none where its active vertices are not recorded.
+    The last sequence needs no field if its active vertices are not recorded.
     """
     kinds = [kind for _, kind in parts]
     after = [*kinds[1:], "" if recorded else "edge"]
@@ -280,10 +280,10 @@ def _marks(g: Any, state: State, names: Collection[str]) -> Iterator[None]:
 
 
 class FeatureIndex:
-    """The parameter `f`: stands for every feature, one after another."""
+    """The parameter `f`, which stands for each feature in turn."""
 
     def __features__(self, x: Expr) -> Mapped:
-        """Return what indexing a value by it gives."""
+        """Return a value indexed by every feature."""
         if not x.shape:
             raise fail("a scalar has no features: x[f] needs a vector or a matrix.")
         return Mapped(x.node)
@@ -300,7 +300,7 @@ class Mapped(Expr):
 
 
 def _aligned(a: Expr, other: Any) -> tuple[Any, Any]:
-    """Return two operands whose axes meet: a number for each f beside a vector is a column."""
+    """Return two operands with aligned axes: one number per f next to a vector becomes a column."""
     b = other if isinstance(other, Expr) else Expr(node(other))
     ranks = [len(x.shape) - isinstance(x, Mapped) for x in (a, b)]
     mapped = [isinstance(x, Mapped) for x in (a, b)]
@@ -317,7 +317,7 @@ def _column(x: Expr) -> Expr:
 
 
 def _operators() -> None:
-    """Give `Mapped` the operators of expressions."""
+    """Add the operators of expressions to `Mapped`."""
     names = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv",
              "mod": "mod", "pow": "pow", "and": "bit_and", "or": "bit_or",
              "xor": "bit_xor"}  # fmt: skip
@@ -346,7 +346,7 @@ def _indexed(function: Function) -> Function:
 
 
 def _condition(returned: Any, name: str) -> Any:
-    """Return what a function returned as one condition: for all f, whether it holds for any."""
+    """Return a function's result as one condition: with an index f, whether it holds for any."""
     if returned is None or isinstance(returned, bool):
         return returned
     if isinstance(returned, np.bool_):
@@ -362,7 +362,7 @@ def _condition(returned: Any, name: str) -> Any:
 
 
 class Update:
-    """What `v.x += ...` leaves behind until it is assigned to v.x again."""
+    """The result of `v.x += ...`, until Python assigns it back to v.x."""
 
     def __init__(self, field: str) -> None:
         self.field = field
@@ -464,7 +464,7 @@ def _combined(monoid: Any, a: Any, b: Any) -> Any:
 def _edge_step(function: Function, signature: Any, gates: bool, mark: str | None) -> EdgeFunction:
     """Trace a function once to see what it updates; return the step that sends the updates.
 
-    With `gates` an edge function follows: what this one returns decides whether that one is called.
+    With `gates`, an edge function follows, and is called where this one returns true.
     The last function of a run marks the vertices for which it returned true, if `mark` names a
     field for them.
     """

@@ -17,7 +17,7 @@ _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, np.ufunc)
 
 
 def check_function(function: Any, who: str, first: str) -> Function:
-    """Return what is to be traced, or raise unless it is a function written in Python."""
+    """Return the function to trace; raise unless it is a function written in Python."""
     calls = (function, function.__call__) if callable(function) else ()
     got = None
     if not calls or isinstance(function, EdgeFunction | VertexFunction):
@@ -109,14 +109,14 @@ def edge(  # noqa: PLR0913
         `active(v, old)`: replaces "a field changed" as the test for the next frontier.
     priority
         `priority(v)`: process vertices with small values first, where that cannot change the final
-        result; those that are not due stay in the frontier (see ``max_iter`` of `iterate`).
+        result; vertices that are not yet due stay in the frontier (see ``max_iter`` of `iterate`).
     on
         ``"all"``: run on every edge, whatever the frontier.
     along
         ``"out"``: messages run from the source of an arc to its destination. ``"in"``: they run
         against it; the function sees the arc a -> b as if it ran b -> a, so that `u` is b and `v`
         is a. Needs the rows of both directions (``keep="both"``). Whether a step pushes or pulls
-        is another question, see `Config.direction`.
+        is a separate choice, see `Config.direction`.
     order_free
         A promise that live accesses give the same result in any order. ``deterministic=True``
         needs it where a field is accessed through ``.at(i)`` and written in the same step.
@@ -165,7 +165,7 @@ def edge(  # noqa: PLR0913
     if isinstance(reduce, tuple) and any(m.name in ("argmin", "argmax") for m in reduce):
         raise TraceError("argmin and argmax take the whole tuple: pass the monoid, not a tuple.")
     if isinstance(reduce, Monoid) and reduce.name in ("argmin", "argmax") and len(names) < 2:
-        raise TraceError(f"{reduce!r} needs two fields at least: the key and what goes with it.")
+        raise TraceError(f"{reduce!r} needs at least two fields: the key and its payload.")
 
     def decorate(f: Function) -> EdgeFunction:
         f = check_function(f, "weft.edge", "u, v, e")
@@ -185,6 +185,7 @@ def vertex(
     active: Function | None = None,
     on: str | None = None,
     order_free: bool = False,
+    shrinks: bool = False,
 ) -> VertexFunction: ...
 
 
@@ -196,6 +197,7 @@ def vertex(
     active: Function | None = None,
     on: str | None = None,
     order_free: bool = False,
+    shrinks: bool = False,
 ) -> Callable[[Function], VertexFunction]: ...
 
 
@@ -206,15 +208,16 @@ def vertex(
     active: Function | None = None,
     on: str | None = None,
     order_free: bool = False,
+    shrinks: bool = False,
 ) -> Any:
     """Make a vertex function: `f(v)` reads and assigns the fields of v.
 
     Parameters
     ----------
     wake
-        Who is in the next frontier of `iterate`: ``"changed"`` (default without gather), ``"all"``
-        while anything changed (default with gather) or ``"neighbors"``: those that gather from a
-        changed vertex.
+        The next frontier of `iterate`: ``"changed"`` (default without gather), ``"all"``
+        while anything changed (default with gather) or ``"neighbors"``: the vertices that gather
+        from a changed one.
     active
         `active(v, old)`: replaces "a field changed". ``v.changed = condition`` inside the function,
         or returning a condition, does the same.
@@ -223,6 +226,10 @@ def vertex(
     order_free
         A promise that live accesses give the same result in any order. ``deterministic=True``
         needs it where a field is accessed through ``.at(i)`` and written in the same step.
+    shrinks
+        For the first function of ``refill=``: a promise that a vertex for which it returned False
+        would return False in all later rounds of the run, and add nothing to what it reduces. The
+        engine may leave such vertices out, so that rounds cost what is left.
 
     Examples
     --------
@@ -242,20 +249,21 @@ def vertex(
 
     def decorate(f: Function) -> VertexFunction:
         f = check_function(f, "weft.vertex", "v")
-        return VertexFunction(f, wake, active=active, on=_check_on(on), order_free=order_free)
+        roles = {"active": active, "on": _check_on(on), "order_free": order_free}
+        return VertexFunction(f, wake, shrinks=shrinks, **roles)
 
     return decorate if function is None else decorate(function)
 
 
 def over(name: str, function: EdgeFunction | VertexFunction | Fold) -> Over:
-    """Let a function of a list run over another graph, given by name to ``graphs=`` of a run.
+    """Make a function of a list run over another graph, named in ``graphs=`` of a run.
 
     The graphs have the same vertices. A function sees the edges, columns, degrees and neighbours of
     the graph that it runs over, and the fields of the one state.
 
     Examples
     --------
-    Who is reached by a road, then a ferry, then a road, and so on:
+    Vertices that are reached by a road, then a ferry, then a road, and so on:
 
     >>> import weft
     >>> @weft.edge(into="day", reduce=weft.any, accept=lambda v: v.day < 0)
@@ -283,9 +291,10 @@ def over(name: str, function: EdgeFunction | VertexFunction | Fold) -> Over:
 def fold(*functions: EdgeFunction | VertexFunction, relaxed: bool = False) -> Fold:
     """Join functions into a sequence that runs as one sweep where that cannot be observed.
 
-    Runs of edge functions go over the arcs once, each applied only where the one before it sent;
-    runs of vertex functions likewise. A vertex run after an edge run runs at the vertices that the
-    edge run changed. ``relaxed=True`` lets functions see other vertices as they are.
+    Consecutive edge functions share one pass over the arcs, each applied only where the one before
+    it sent; consecutive vertex functions share one pass likewise. Vertex functions after edge
+    functions run at the vertices that these changed. ``relaxed=True`` lets functions see other
+    vertices as they are.
     """
     if not functions:
         raise TraceError("weft.fold needs at least one function.")

@@ -3,6 +3,7 @@
 import doctest
 import json
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,18 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.ablation_bench import Bench
 from benchmarks.gpu_checks import Arcs
 
-from benchmarks import ablation, beliefs, graph500, strips, tuner_nine, wide_features
+import weft
+from benchmarks import (
+    ablation,
+    beliefs,
+    gpu_graphs,
+    graph500,
+    strips,
+    tuner,
+    tuner_nine,
+    tuner_replay,
+    wide_features,
+)
 
 
 def test_strips_by_their_examples():
@@ -80,3 +92,23 @@ def test_rows_without_time_are_counted_and_not_listed(capsys):
     told = capsys.readouterr().out
     assert "by atomics" in told and "late" not in told
     assert "g, combine: no time left for 1 rows" in told
+
+
+def test_pairs_are_compiled_before_they_are_measured(monkeypatch):
+    said = []
+    monkeypatch.setattr(tuner_replay, "every_config", lambda space: [weft.Config(schedule="edge")])
+    workload = gpu_graphs.make("kron5", "emulated")
+    ahead = tuner_nine.compile_pairs(workload, ["bfs"], 120.0, said.append)
+    try:
+        deadline = time.perf_counter() + 120.0
+        row = tuner_nine.compare(workload, "bfs", deadline, tuner.Progress(), ahead)
+    finally:
+        ahead.close()
+    assert said == ["1 programs compiled, 0 under way"]
+    assert (row["timed"], row["not_reached"], row["errors"]) == (1, 0, [])
+
+
+def test_a_small_table_of_pairs_is_whole(capsys):
+    arguments = ["--device", "cpu", "--graphs", "kron6", "--tasks", "bfs", "--budget", "0.3"]
+    assert tuner_nine.main(arguments) == 0
+    assert "kron6 bfs: " in capsys.readouterr().out  # how many were not reached

@@ -49,7 +49,7 @@ def numbers_of(line):
 
 
 def test_the_numbers_are_those_of_the_detailed_tables(data):
-    gpu, cpu = DETAILS.split("\n## CPU\n", 1)
+    gpu, cpu = DETAILS.split("\n## Algorithms on a CPU\n", 1)
     kron, road = cpu.split("\n## ", 1)[0].split("| road1000 |", 1)
     for row in data["rows"]:
         part = gpu if row["device"] == "GPU" else kron if row["graph"] == "kron18" else road

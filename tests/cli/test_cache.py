@@ -40,7 +40,7 @@ def test_damaged_entries_are_listed_and_cleared(weft, tmp_path, monkeypatch):
     (entries()[0].path / "entry.json").write_text("[" * 100_000)
     done = weft("cache", "list")
     assert done.code == 0 and done.out.split()[-1] == "damaged"
-    assert "rebuilt when they are needed" in done.err
+    assert "rebuilt when needed" in done.err
     assert weft("cache", "clear").code == 0
     assert weft("cache", "list").err == "Nothing is kept.\n"
 

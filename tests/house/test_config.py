@@ -187,7 +187,7 @@ def test_a_cpu_ignores_what_only_a_gpu_has():
     given = {
         "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
         "frontier_out": "bytemap", "compaction": "jit",
-        "best_neighbor": True, "bin_size": 7, "dedup": "warp", "fuse": "none",
+        "best_neighbor": True, "bin_size": 7, "dedup": "warp", "fuse": "none", "hub_table": True,
     }  # fmt: skip
     assert sorted(given) == sorted(GPU_ONLY)
     g = weft.generators.rmat(7, 4, seed=5)
@@ -313,7 +313,7 @@ def test_rules_of_ones_own_decide_on_a_gpu():
         (lambda s: s.frontier > 3 and s.edges > 4, r"Use & \| ~"),
         (lambda s: s.frontier / s.n > 0.1, "divides by a number that may be 0"),
         (lambda s: s.frontier == 3, "known only when the program runs"),
-        (lambda s: s.frontier > "x", "'x' stands in a rule"),
+        (lambda s: s.frontier > "x", "'x' cannot be used in a rule"),
         (lambda s: s.frontier > float("nan"), "a finite number"),
     ],
 )

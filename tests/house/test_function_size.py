@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "weft"
 LIMIT = 60
 LONG = {
     "algorithms/support/shortest_dags.py:steps",  # the functions of one program
-    "backends/cuda/codegen/visitors.py:text",  # one class of C++
+    "backends/cuda/codegen/visitor.py:text",  # one class of C++
     "io/kernels.py:scan_rows",  # compiled: a call for each character costs more than it
     "weaver/simulate.py:run",  # compiled: a call for each instruction costs more than it
 }

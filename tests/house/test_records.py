@@ -18,14 +18,12 @@ LARGE = {
     "ir/check/facts.py:Facts",
     "plan/sweeps.py:Sweep",
     "operators/running.py:Call",
-    "tuning/measuring.py:Bench",
     # Builders: state of code generation, not records that are handed on.
     "backends/emit/site.py:Site",
     "backends/cpu/codegen/kernel.py:Kernel",
     "backends/cuda/codegen/machine.py:Kernel",
     "backends/cuda/codegen/machine.py:Options",
-    "backends/cuda/codegen/visitors.py:Visitor",
-    "weaver/caches.py:Caches",
+    "backends/cuda/codegen/visitor.py:Visitor",
     "weaver/sweep.py:Sweep",
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft.backends.cuda.codegen.machine import Options, Side
-from weft.backends.cuda.codegen.program import KERNELS
+from weft.backends.cuda.codegen.program_text import KERNELS
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
 from weft.backends.cuda.host import describe as describing
 from weft.backends.cuda.host.options import STATIC_BYTES, Launching
@@ -238,7 +238,9 @@ def test_a_gpu_gets_cuda(g, monkeypatch):
 
 
 def test_a_profile_tells_what_a_gpu_holds_at_once():
-    how = Launching(grid=528, block=256, shared_bytes=4096, cluster=8, fuse="all")
+    how = Launching(
+        grid=528, block=256, shared_bytes=4096, cluster=8, fuse="all", knobs={"hubs": 0}
+    )
     side = Side(schedule("warp"), formats()["csr"])
     options = Options(("push",), side, side, side)
     driver = FakeDriver(resources=Resources(60, 16, 600))

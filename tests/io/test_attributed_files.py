@@ -135,7 +135,7 @@ def test_networkx_reads_files_of_weft(tmp_path, suffix, read):
         ("g.gml", "graph [ edge [ source 0 ] ]", "an edge has no target"),
         ("g.gml", "graph [ @ ]", "is no word of GML"),
         ("g.gml", "graph [ x ]", "the key 'x' has no value"),
-        ("g.gml", "graph [ 5 ]", "5 stands where a key is due"),
+        ("g.gml", "graph [ 5 ]", "5 is not a key"),
         (
             "g.gml",
             'graph [ weft_labels "integers" node [ id 0 label -inf ] ]',

@@ -168,7 +168,7 @@ def test_what_is_not_built_is_refused_with_the_reason():
         ("from_pandas_edgelist", (frame,), {"create_using": nx.MultiGraph}, "create_using="),
         ("from_pandas_edgelist", (frame, "w"), {}, "neither all integers nor all text"),
         ("from_pandas_edgelist", (frame, "x"), {}, "a column is missing"),
-        ("from_numpy_array", (np.eye(2, dtype=complex),), {}, "no numbers"),
+        ("from_numpy_array", (np.eye(2, dtype=complex),), {}, "are not numbers"),
         ("from_dict_of_lists", ({0: iter([1])},), {}, "no lists"),
         ("relabel_nodes", (nx.path_graph(2), {}, False), {}, "copy=False"),
     ):

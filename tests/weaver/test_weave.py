@@ -106,6 +106,7 @@ def test_verilog_from_the_command_line(tmp_path):
 
 def test_info_about_the_unit():
     result = CliRunner().invoke(app, ["info", "--unit", "--json"])
+    assert result.exit_code == 0, (result.output, result.exception)
     told = json.loads(result.stdout)
     assert told["unit"].startswith("none") and told["software"]["entries"] == 4096
     assert told["modelled unit"]["lanes"] == 32 and told["modelled unit"]["ST bytes"] == 6144

@@ -21,7 +21,7 @@ from weft.cli.weave import weave
 
 
 class TopLevel(Commands):
-    """The commands of weft, in the order in which one needs them."""
+    """The commands of weft, in the order of typical use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""

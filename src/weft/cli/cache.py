@@ -1,4 +1,4 @@
-"""`weft cache`: what weft keeps on disk, and how to get rid of it."""
+"""`weft cache`: lists, measures, fills and clears the caches on disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARTS = {
 
 
 class Cache(Commands):
-    """The commands that look at the cache."""
+    """The commands of `weft cache`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
@@ -45,7 +45,7 @@ cache = typer.Typer(
 
 @cache.command("list")
 def list_entries() -> None:
-    """List the orders and formats that are kept, the most recently used first."""
+    """List the cached orders and formats, the most recently used first."""
     from weft.arrays.device import bytes_text
     from weft.storage.graph_cache import DAMAGED, entries
 
@@ -54,7 +54,7 @@ def list_entries() -> None:
     for entry in held:
         typer.echo(f"{bytes_text(entry.nbytes):>10}  {_ago(entry.used):>14}  {entry.what}")
     if any(entry.what == DAMAGED for entry in held):
-        told = 'Damaged entries are rebuilt when they are needed. "weft cache clear" removes them.'
+        told = 'Damaged entries are rebuilt when needed. "weft cache clear" removes them.'
         typer.echo(told, err=True)
     if not held:
         typer.echo("Nothing is kept.", err=True)
@@ -62,7 +62,7 @@ def list_entries() -> None:
 
 @cache.command("size")
 def size() -> None:
-    """Show where the cache is and how much each part of it takes."""
+    """Show where the cache is and the size of each part."""
     from weft.arrays.device import bytes_text
     from weft.storage.cache_dir import used_dir
 
@@ -83,7 +83,7 @@ def warm(
         ),
     ] = None,
     device: Annotated[
-        str, typer.Option("--device", help="What to compile for: cpu, cuda, cuda:1, ...")
+        str, typer.Option("--device", help="The device to compile for: cpu, cuda, cuda:1, ...")
     ] = "cpu",
     weights: Annotated[
         str | None,
@@ -95,9 +95,9 @@ def warm(
         ),
     ] = None,
 ) -> None:
-    """Compile algorithms now, so that their first call does not wait for it.
+    """Compile algorithms ahead of time, so that their first call need not.
 
-    Example: "weft cache warm bfs pagerank". Kernels that are kept already take no time.
+    Example: "weft cache warm bfs pagerank". Cached kernels take no time.
     """
     from weft.algorithms import algorithm_names
     from weft.cli.warm import warm as compile_algorithm
@@ -117,7 +117,7 @@ def warm(
 def clear(
     code: Annotated[bool, typer.Option("--code", help="Remove compiled code, too.")] = False,
 ) -> None:
-    """Remove the orders and formats that are kept."""
+    """Remove the cached orders and formats."""
     from weft.arrays.device import bytes_text
     from weft.storage.cache_dir import used_dir
     from weft.storage.graph_cache import clear as clear_stored
@@ -131,7 +131,7 @@ def clear(
 
 
 def _report_refusals() -> None:
-    """Say why the directory that the environment asks for, or a folder in it, is not used."""
+    """Report why the configured cache directory, or a subdirectory of it, is not used."""
     from weft.storage.cache_dir import REMEDY, refusals, used_dir
 
     for part, directory, problem in refusals():
@@ -140,7 +140,7 @@ def _report_refusals() -> None:
 
 
 def _total(folder: Path) -> int:
-    """Return the bytes of all files in a folder; another process may remove some meanwhile."""
+    """Return the total size of the files in a folder; files that disappear are skipped."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -150,7 +150,7 @@ def _total(folder: Path) -> int:
 
 
 def _ago(moment: float) -> str:
-    """Return a time in the past in words."""
+    """Return a past time in words, such as "2 hours ago"."""
     passed = max(0.0, time.time() - moment)
     for seconds, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         count = int(passed // seconds)

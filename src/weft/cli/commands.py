@@ -1,4 +1,4 @@
-"""Groups of commands: mistakes become a message and an exit code; commands made on demand."""
+"""Groups of commands that turn user errors into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAILURE, INTERRUPTED = 1, 130
 
 
 class Commands(TyperGroup):
-    """A group in which what a user can get wrong ends with one message, never with a traceback."""
+    """A group whose commands report user errors as one message, never as a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -27,7 +27,7 @@ class Commands(TyperGroup):
 
 
 class MadeOnDemand(Commands):
-    """A group whose commands are made from functions when they are asked for."""
+    """A group whose commands are built from functions on first use."""
 
     kind = "command"
 
@@ -36,7 +36,7 @@ class MadeOnDemand(Commands):
         raise NotImplementedError
 
     def make(self, name: str) -> Callable[..., None]:
-        """Return the command of a name as a function that Typer understands."""
+        """Return the command of a name as a function for Typer."""
         raise NotImplementedError
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -44,7 +44,7 @@ class MadeOnDemand(Commands):
         return self.names()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, or end with the names that there are."""
+        """Return a command; exit with the list of names if it is unknown."""
         name = cmd_name.replace("-", "_")
         if name not in self.names():
             ctx.fail(
@@ -58,11 +58,11 @@ class MadeOnDemand(Commands):
 
 @contextmanager
 def clean_exit() -> Iterator[None]:
-    """Turn the errors that a user can cause into a message on standard error and an exit code."""
+    """Turn user errors into a message on standard error and an exit code."""
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, `head` for instance, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except KeyboardInterrupt:
@@ -79,11 +79,11 @@ def clean_exit() -> Iterator[None]:
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as one line on standard error, without the place in the source."""
+    """Print a warning as one line on standard error, without its source location."""
     typer.echo(f"weft: warning: {message}", err=True)
 
 
 def fail(message: str, code: int = FAILURE) -> None:
-    """End the program with a message on standard error."""
+    """Exit with a message on standard error."""
     typer.echo(f"weft: {message}", err=True)
     raise typer.Exit(code)

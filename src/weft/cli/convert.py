@@ -1,4 +1,4 @@
-"""`weft convert`: a graph from one file format into another."""
+"""`weft convert`: converts a graph between file formats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def convert(
     undirected: Undirected = False,
     labels: Labels = False,
 ) -> None:
-    """Write the graph in one file to another, in the format that its suffix says.
+    """Convert a graph file to the format of the target's suffix.
 
     Example: "weft convert soc-LiveJournal1.txt.gz lj.weft".
     """

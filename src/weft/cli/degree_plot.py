@@ -1,4 +1,4 @@
-"""A picture of the distribution of degrees."""
+"""Plots of degree distributions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from weft.errors import ConfigError, WeftError
 
 COLOURS = ("#2563eb", "#d97706")
-FEW = 32  # up to this degree every degree has a bar
+FEW = 32  # up to this largest degree, each degree has a bar
 
 
 def plot_degrees(degrees: Mapping[str, Any], title: str, path: Path) -> None:
-    """Draw how many vertices have which degree: bars, or both axes logarithmic for wide ranges."""
+    """Plot the degree distribution: as bars, or with logarithmic axes for wide ranges."""
     try:
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator
@@ -60,9 +60,9 @@ def plot_degrees(degrees: Mapping[str, Any], title: str, path: Path) -> None:
 
 
 def _scatter(axes: Any, counts: Any, name: str, colour: str) -> None:
-    """Draw a dot for each degree that occurs, and a line: vertices of at least that degree.
+    """Draw a dot per degree, and a line for the number of vertices of at least that degree.
 
-    Vertices without edges have no place on a logarithmic axis; the legend counts them.
+    A logarithmic axis cannot show vertices without edges; the legend counts them.
     """
     at = np.flatnonzero(counts[1:]) + 1
     zero = f" ({counts[0]:,} have 0)" if len(counts) and counts[0] else ""

@@ -131,7 +131,7 @@ def small_figure() -> str:
 def page(
     measurements: Sequence[Measurement], charts: Mapping[str, Bars], facts: Mapping[str, str]
 ) -> str:
-    """Return the page of the demo, which needs no other file and no network."""
+    """Return the self-contained page of the demo."""
     program = inspect.getsource(demo_program).partition('"""\n\n')[2].replace("\n\n\n", "\n\n")
     code = (
         f"{program}\ng = weft.generators.road({SMALL_SIDE}, keep={SMALL_KEEP}, seed={SMALL_SEED})\n"

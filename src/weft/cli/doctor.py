@@ -1,4 +1,4 @@
-"""`weft doctor`: what is installed, which devices there are, what to install for the rest."""
+"""`weft doctor`: reports what is installed, which devices are available, and what is missing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import typer
 
 
 def doctor() -> None:
-    """Tell what weft finds on this machine, and what to install for the rest.
+    """Report what weft finds on this machine, and what to install for the rest.
 
     The exit code is 0 if weft can run on the CPU.
     """
     try:
         from weft.inspect.doctor import examine, report, works
-    except ImportError as error:  # not even NumPy is there
+    except ImportError as error:  # not even NumPy is installed
         typer.echo(f"[--] {error}\n     -> pip install --force-reinstall weft")
         raise typer.Exit(1) from error
     findings = examine()

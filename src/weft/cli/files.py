@@ -1,4 +1,4 @@
-"""Graphs from and to files, and the choices about them that several commands share."""
+"""Reads and writes graphs for commands, and the options that several of them share."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_graph(path: Path, undirected: bool = False, labels: bool = False) -> An
 
 
 def write_graph(g: Any, path: Path) -> None:
-    """Write a graph to a file; what the format does not hold is named on standard error."""
+    """Write a graph to a file; standard error names the parts that the format cannot hold."""
     import weft
 
     with warnings.catch_warnings(record=True) as caught:
@@ -61,7 +61,7 @@ def write_graph(g: Any, path: Path) -> None:
 
 
 def graph_facts(g: Any) -> dict[str, object]:
-    """Return what is known of a graph without a computation."""
+    """Return the facts about a graph that need no computation."""
     return {
         "vertices": g.num_vertices,
         "edges": g.num_edges,

@@ -1,4 +1,4 @@
-"""`weft info --formats`: what a graph takes in each format, and how long it takes to build it."""
+"""`weft info --formats`: the memory and the build time of a graph in each format."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-LONG_MS: Final = 5000.0  # what takes longer is built once
+LONG_MS: Final = 5000.0  # formats that take longer are built once
 
 
 def format_facts(g: Any) -> dict[str, dict[str, Any]]:
-    """Return bytes, build time and facts of a graph in every format, or why it is refused.
+    """Return bytes, build time and facts of a graph in every format, or why it is rejected.
 
-    A format that is made for an order of the vertices is built in it; the time for that is apart.
+    A format that requires an order of the vertices is built in it; the time of ordering is
+    separate.
     """
     from weft.formats import formats
 
-    held = {"": (g.topology, 0.0)}  # by the name of an order: the graph in it, and its time
+    held = {"": (g.topology, 0.0)}  # by order: the reordered graph, and the time it took
     for order in {format_.order for format_ in formats().values()} - {""}:
         held[order] = _in_order(g.topology, order)
     return {
@@ -25,7 +26,7 @@ def format_facts(g: Any) -> dict[str, dict[str, Any]]:
 
 
 def _in_order(topology: Any, order: str) -> tuple[Any, float]:
-    """Return a topology in an order, and the milliseconds that takes once code is compiled."""
+    """Return a topology in an order, and the milliseconds that ordering takes once compiled."""
     from weft import generators
     from weft.topology.orders import arranged
 
@@ -70,7 +71,7 @@ def _plain(value: Any) -> int | float:
 
 
 def format_rows(told: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a line for each format, for reading."""
+    """Return a line of text for each format."""
     from weft.arrays.device import bytes_text
 
     hidden = ("title", "build_ms", "order_ms", "bytes", "bytes_per_arc", "formula", "formula_bytes")

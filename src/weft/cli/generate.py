@@ -1,4 +1,4 @@
-"""`weft generate`: generated graphs, one command for each function of `weft.generators`."""
+"""`weft generate`: generates graphs, with one command per function of `weft.generators`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Kinds(MadeOnDemand):
 
 
 def weights_of(text: str) -> str | tuple[float, float]:
-    """Return the weights that a command line asks for.
+    """Parse the weights given on a command line.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def weights_of(text: str) -> str | tuple[float, float]:
 
 
 def sizes_of(text: str) -> int | list[int]:
-    """Return the size of communities that a command line asks for, or several.
+    """Parse the size of communities given on a command line, or a list of sizes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`weft info`: size, degrees, components and memory of a graph, or the SparseWeaver unit."""
+"""`weft info`: reports size, degrees, components and memory of a graph, or the unit's sizes."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def info(
             "--unit", help="Tell whether the device has the SparseWeaver unit, and its sizes."
         ),
     ] = False,
-    device: Annotated[str, typer.Option(help="The device that --unit tells about.")] = "cpu",
+    device: Annotated[str, typer.Option(help="The device that --unit reports on.")] = "cpu",
 ) -> None:
-    """Tell the size of a graph, its weights, degrees, components and memory.
+    """Report the size of a graph, its weights, degrees, components and memory.
 
     Examples: "weft info social.mtx --plot degrees.png", "weft info --unit".
     """
@@ -85,7 +85,7 @@ def info(
 
 
 def facts(g: Any, file: Path, components: bool) -> dict[str, Any]:
-    """Return everything that `weft info` tells."""
+    """Return everything that `weft info` reports."""
     told: dict[str, Any] = {
         **{key: value for key, value in graph_facts(g).items() if key != "device"},
         "labels": g.labels is not None,
@@ -115,7 +115,7 @@ def facts(g: Any, file: Path, components: bool) -> dict[str, Any]:
 
 
 def flat(told: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts in one level, with sizes in units that suit them."""
+    """Return the facts as a flat dictionary, with sizes in readable units."""
     from weft.arrays.device import bytes_text
 
     lines: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""`weft partition`: edge files as a graph in blocks, for graphs that do not fit into memory."""
+"""`weft partition`: writes edge files as blocks, for graphs that do not fit into memory."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def partition_files(
         int | None,
         typer.Option(help="The number of blocks; by default what the memory asks for."),
     ] = None,
-    memory: Annotated[str, typer.Option(help="How much memory sorting may take.")] = "2GB",
+    memory: Annotated[str, typer.Option(help="The memory limit of sorting.")] = "2GB",
     undirected: Annotated[
-        bool, typer.Option("--undirected", help="Take every edge to run both ways.")
+        bool, typer.Option("--undirected", help="Treat every edge as undirected.")
     ] = False,
     simple: Annotated[
         bool, typer.Option("--simple", help="Drop self-loops and parallel edges.")

@@ -1,4 +1,4 @@
-"""A line with a clock for work that takes long, on a terminal only."""
+"""A progress line with a clock for long work, on terminals only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DELAY_S = 0.5
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show `what` and the time that passes on standard error, if it takes longer than `DELAY_S`."""
+    """Show `what` and the elapsed time on standard error, once it takes longer than `DELAY_S`."""
     if not sys.stderr.isatty():
         yield
         return

@@ -52,7 +52,7 @@ def machine_facts() -> dict[str, str]:
 
 
 def _machine(report: Report) -> dict[str, Any]:
-    """Return the facts of the machine, and those that all runs of the profile share."""
+    """Return the facts of the machine, and those shared by all runs of the profile."""
     facts = report.profile.facts if report.profile is not None else []
     shared = [(k, v) for k, v in (facts[0].items() if facts else ()) if _in_all(facts, k, v)]
     return {**machine_facts(), **dict(shared)}

@@ -14,23 +14,23 @@ from weft.errors import ConfigError, WeftError
 
 Array = np.ndarray[Any, Any]
 
-GROUPS = ("component", "label")  # columns that say which vertices belong together
+GROUPS = ("component", "label")  # columns that group vertices
 VERTICES = ("parent",)  # columns that hold vertices
 SUFFIXES = (".csv", ".parquet", ".npy", ".npz")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What an algorithm returned, on the host.
+    """The result of an algorithm, in host memory.
 
     Attributes
     ----------
     algorithm
         Its name.
     columns
-        One array per column, one value per vertex; one value in all where `per_vertex` is False.
+        One array per column with one value per vertex; a single value if `per_vertex` is False.
     vertices
-        What vertices are called: their labels, or their numbers.
+        The names of the vertices: their labels, or their numbers.
     per_vertex
         Whether there is a value for each vertex.
     """
@@ -47,7 +47,7 @@ class Result:
 
     @property
     def grouped(self) -> bool:
-        """Whether the result says which vertices belong together."""
+        """Whether the result groups vertices."""
         return self.main in GROUPS
 
     def reached(self) -> Array:
@@ -59,7 +59,7 @@ class Result:
 
 
 def result_of(algorithm: str, returned: Any, g: Any) -> Result:
-    """Return the result of an algorithm in one shape, whatever it returned."""
+    """Return what an algorithm returned as a `Result`."""
     from weft.algorithms.registry import algorithms
 
     known = algorithms().get(algorithm)
@@ -76,7 +76,7 @@ def result_of(algorithm: str, returned: Any, g: Any) -> Result:
 
 
 def _columns_of(name: str, value: Any) -> dict[str, Array]:
-    """Return one part of a result as columns: an array, the sizes of a graph, or of a list."""
+    """Return one part of a result as columns: an array, or the sizes of a graph or list."""
     if hasattr(value, "num_vertices"):
         return {"vertices": np.asarray(value.num_vertices), "edges": np.asarray(value.num_edges)}
     if isinstance(value, list):
@@ -88,7 +88,7 @@ def _columns_of(name: str, value: Any) -> dict[str, Array]:
 
 
 def summary(result: Result) -> dict[str, Any]:
-    """Return what can be said about a result in a few numbers."""
+    """Return a summary of a result in a few numbers."""
     name = result.main
     if not result.per_vertex:
         return {
@@ -125,7 +125,7 @@ def group_sizes(result: Result) -> tuple[Array, Array]:
 
 
 def top(result: Result, count: int) -> list[dict[str, Any]]:
-    """Return rows of the largest groups, or of the vertices with the largest values."""
+    """Return the rows of the largest groups, or of the vertices with the largest values."""
     if not result.per_vertex or count <= 0:
         return []
     if result.grouped:
@@ -164,7 +164,7 @@ def _item(value: Any) -> Any:
 
 
 def jsonable(value: Any) -> Any:
-    """Return a value for JSON, which has no infinity and no NaN: these become null."""
+    """Return a value for JSON, in which infinity and NaN become null."""
     if isinstance(value, dict):
         return {key: jsonable(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -177,7 +177,7 @@ def jsonable(value: Any) -> Any:
 
 
 def check_output(path: Path) -> None:
-    """Say that a result cannot be written, before time is spent on computing it."""
+    """Raise if a result cannot be written, before it is computed."""
     if path.suffix not in SUFFIXES:
         raise ConfigError(
             f"a result cannot be written to {str(path)!r}: its suffix is {path.suffix!r}. Expected "
@@ -192,7 +192,7 @@ def check_output(path: Path) -> None:
 
 
 def write_result(result: Result, path: Path) -> None:
-    """Write a result to a file: a row per vertex, or its one value."""
+    """Write a result to a file: a row per vertex, or its single value."""
     columns = dict(result.columns)
     if not result.per_vertex:
         columns = {name: np.atleast_1d(values) for name, values in columns.items()}
@@ -228,7 +228,7 @@ def write_result(result: Result, path: Path) -> None:
 
 
 def _as_vertices(values: Array, vertices: Array) -> Array:
-    """Return the labels of vertices; "nothing" (-1) stays where labels are numbers."""
+    """Return the labels of vertices; -1 (no vertex) stays if labels are numbers."""
     if vertices.dtype.kind in "iu" and np.array_equal(vertices, np.arange(len(vertices))):
         return values
     named = np.full(len(values), "" if vertices.dtype.kind in "OUST" else -1, dtype=vertices.dtype)

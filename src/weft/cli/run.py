@@ -1,4 +1,4 @@
-"""`weft run`: an algorithm on the graph in a file, one command for each algorithm."""
+"""`weft run`: runs an algorithm on a graph file, with one command per algorithm."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
     "personalization": personalization_of,
 }
 Where = Annotated[
-    str, typer.Option("--device", help="Where to run: cpu, cuda, cuda:1, ... or emulated.")
+    str, typer.Option("--device", help="The device to run on: cpu, cuda, cuda:1, ... or emulated.")
 ]
-SUPPLIED = ("g", "config", "warm_start", "since")  # not asked for by options of their own
-LONG = "personalization"  # becomes an array, and is told as it was given
+SUPPLIED = ("g", "config", "warm_start", "since")  # without command line options
+LONG = "personalization"  # becomes an array, but is reported as given
 HELPS = {
     "sources": "The vertices that paths start from: a number takes a sample of that size, a list "
     "such as 3,17,4 (or 3, with a comma) these. All by default.",
@@ -67,7 +67,7 @@ HELPS = {
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that was found out by one run, for the table, the JSON and the page."""
+    """Everything known about one run, for the table, the JSON and the page."""
 
     algorithm: str
     file: str
@@ -119,7 +119,7 @@ def list_algorithms(
         bool, typer.Option("--list", help="List the algorithms and what they compute.")
     ] = False,
 ) -> None:
-    """Print the table of the registry, if it is asked for."""
+    """Print the table of the registry if requested."""
     if not listed:
         return
     from rich.box import SIMPLE_HEAD
@@ -140,10 +140,9 @@ def list_algorithms(
 def algorithm_command(
     name: str, function: Callable[..., Any], execute: Callable[..., None]
 ) -> Callable[..., None]:
-    """Return a command with the options of an algorithm and those of what is done with it.
+    """Return a command with the options of an algorithm and of its output.
 
-    `execute` takes the name, the function, the options of the algorithm as they were given, and
-    its own.
+    `execute` receives the name, the function, the given options of the algorithm, and its own.
     """
     made = parameters(function, skip=SUPPLIED, text=(*VERTEX_OPTIONS, "dtype"), overrides=HELPS)
 
@@ -158,7 +157,7 @@ def algorithm_command(
 
 
 def with_vertices(g: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of an algorithm with the vertices that they name."""
+    """Return the options of an algorithm with vertex names resolved."""
     return {
         key: VERTEX_OPTIONS[key](g, value) if key in VERTEX_OPTIONS else value
         for key, value in options.items()
@@ -214,7 +213,7 @@ def execute(
         ),
     ] = None,
 ) -> None:
-    """Run an algorithm; print, and write, what was asked for."""
+    """Run an algorithm; print and write the requested output."""
     import weft
 
     for path in (output, report):
@@ -257,7 +256,7 @@ def execute(
 
 
 def config_of(items: list[str]) -> Any:
-    """Return the configuration that a command line asks for; None leaves it to the engine."""
+    """Return the configuration given on a command line; None leaves it to the engine."""
     from dataclasses import fields
 
     from weft.config import BY_SIDE, Config
@@ -279,7 +278,7 @@ def config_of(items: list[str]) -> Any:
 
 
 def all_options(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of an algorithm, given or by default."""
+    """Return all options of an algorithm, including defaults."""
     known = inspect.signature(function).parameters
     told = {}
     for name, parameter in known.items():

@@ -1,4 +1,4 @@
-"""Results and facts as tables on a terminal, or as plain lines in a pipe."""
+"""Prints results and facts: as tables on a terminal, as plain lines into a pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PIPE_WIDTH = 100
 
 
 def number(value: Any) -> str:
-    """Return a value for reading: digits in groups, six significant ones of a fraction."""
+    """Return a number as text: digits in groups, six significant ones of a fraction."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -26,12 +26,12 @@ def number(value: Any) -> str:
 
 
 def time_text(ms: float) -> str:
-    """Return a time in the unit that suits it."""
+    """Return a time as text, in a suitable unit."""
     return f"{ms:,.1f} ms" if ms < 1e4 else f"{ms / 1e3:,.1f} s"
 
 
 def console() -> Console:
-    """Return standard output, with a fixed width where it is not a terminal."""
+    """Return standard output as a console, with a fixed width if it is not a terminal."""
     from rich.console import Console
 
     made = Console(highlight=False)
@@ -66,17 +66,17 @@ def rows_table(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def cell(name: str, value: Any) -> str:
-    """Return a value of a column for reading."""
+    """Return the text of a table cell."""
     if name == "share":
         return f"{value:.1%}"
     return str(value) if name in LABELS else number(value)
 
 
-LABELS = ("vertex", "parent", "component", "label")  # numbers that name something: no separators
+LABELS = ("vertex", "parent", "component", "label")  # identifiers have no separators
 
 
 def print_result(report: Report, with_profile: bool) -> None:
-    """Print what a run found, and what it did if that is wanted."""
+    """Print the result of a run, and its profile if requested."""
     out = console()
     g = report.graph
     kind = "directed" if g["directed"] else "undirected"

@@ -1,4 +1,4 @@
-"""Options of a command from the signature and the docstring of a function."""
+"""Derives the options of a command from a function's signature and docstring."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def first_sentence(function: Callable[..., Any]) -> str:
     """Return the first paragraph of a function's docstring on one line, without "Return"."""
     text = inspect.getdoc(function) or ""
     told = plain(" ".join(text.split("\n\n")[0].split())).removeprefix("Return ")
-    return told[:1].upper() + told[1:].replace(" ...", " …")  # click cuts at a full stop
+    return told[:1].upper() + told[1:].replace(" ...", " …")  # click cuts help at a full stop
 
 
 def described(function: Callable[..., Any]) -> dict[str, str]:
-    """Return what the docstring says about each parameter."""
+    """Return the docstring's description of each parameter."""
     text = inspect.getdoc(function) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+$|\Z)", text, re.DOTALL | re.M)
     found: dict[str, str] = {}
@@ -39,7 +39,7 @@ def described(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def plain(text: str) -> str:
-    """Return a docstring's text without its marks for code."""
+    """Return a docstring's text without code markup."""
     return text.replace("``", "").replace("`", "")
 
 
@@ -56,11 +56,11 @@ def parameters(
     Parameters
     ----------
     function
-        What the command is to call.
+        The function that the command calls.
     skip
         Parameters that the command supplies itself.
     text
-        Parameters whose value is taken as text, for the command to read.
+        Parameters passed as text, which the command parses.
     arguments
         Whether parameters without a default are positional rather than options.
     overrides
@@ -100,7 +100,7 @@ def parameters(
 
 
 def _number_or_text(hint: Any) -> type:
-    """Return the one number type that a hint allows (with or without None), or str."""
+    """Return the only number type that a hint allows (with or without None), or str."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         rest = [part for part in typing.get_args(hint) if part is not type(None)]
         hint = rest[0] if len(rest) == 1 else str
@@ -110,7 +110,7 @@ def _number_or_text(hint: Any) -> type:
 def with_signature(
     call: Callable[..., None], made: Iterable[inspect.Parameter], text: str
 ) -> Callable[..., None]:
-    """Return `call`, which takes keywords, under a signature and a docstring of its own."""
+    """Return `call`, which takes keywords, with another signature and docstring."""
 
     def command(**given: Any) -> None:
         call(**given)
@@ -123,7 +123,7 @@ def with_signature(
 
 
 def own_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return the parameters of a function that is annotated for Typer already."""
+    """Return the parameters of a function that is already annotated for Typer."""
     hints = typing.get_type_hints(function, include_extras=True)
     return [
         parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)

@@ -1,4 +1,4 @@
-"""`weft tune`: the fastest configuration of an algorithm on the graph in a file."""
+"""`weft tune`: finds the fastest configuration of an algorithm on a graph file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALL = "all"
 
 
 class Tunings(Algorithms):
-    """The algorithms of weft as commands that tune them."""
+    """The algorithms of weft as tuning commands."""
 
     def make(self, name: str) -> Callable[..., None]:
         """Return the command that tunes one algorithm."""
@@ -51,7 +51,7 @@ def execute(
     labels: Labels = False,
     device: Where = "cpu",
 ) -> None:
-    """Tune an algorithm; print what was found."""
+    """Tune an algorithm; print the report."""
     import weft
 
     g = read_graph(file, undirected, labels)
@@ -86,7 +86,7 @@ def stored(
         ),
     ] = None,
 ) -> None:
-    """List or forget what is stored, where that is asked for."""
+    """List or delete stored configurations if requested."""
     if not list_ and forget is None:
         return
     from weft.engine.tuning_store import Store

@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 def vertex_of(g: Any, text: str) -> Any:
-    """Return what an algorithm is to be told for a vertex: its label if there are, or its number.
+    """Return a vertex as algorithms take it: its label in a graph with labels, else its number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`weft cache warm`: the kernels of built-in algorithms, compiled before they are needed."""
+"""`weft cache warm`: compiles the kernels of built-in algorithms ahead of time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ GIVEN: dict[str, Callable[[Any], Any]] = {
     "k": lambda g: 2,
     "pairs": lambda g: [(0, 1), (1, 2)],
 }
-"""What stands for the parameters without a default."""
+"""Values for the parameters without a default."""
 SCALE = 8
 WEIGHTS = ("none", "float", "int")
 
 
 def graphs_for(algorithm: Any, weights: str | None) -> Iterator[Any]:
-    """Yield small graphs that lead to the kernels of an algorithm: directed, undirected, weighted.
+    """Yield small graphs that need all kernels of an algorithm: directed, undirected, weighted.
 
     Kernels depend on the dtype of the weights, not on the size of the graph.
     """
@@ -39,7 +39,7 @@ def graphs_for(algorithm: Any, weights: str | None) -> Iterator[Any]:
 
 
 def arguments_for(function: Callable[..., Any], g: Any) -> dict[str, Any] | None:
-    """Return arguments for the parameters without a default; None if one cannot be made up."""
+    """Return arguments for the parameters without a default; None if one has no stand-in."""
     found: dict[str, Any] = {}
     for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
         if parameter.default is not parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
@@ -51,7 +51,7 @@ def arguments_for(function: Callable[..., Any], g: Any) -> dict[str, Any] | None
 
 
 def warm(name: str, device: str, weights: str | None) -> float | None:
-    """Compile what an algorithm needs; return the seconds, or None if it was passed over.
+    """Compile the kernels of an algorithm; return the seconds, or None if it was skipped.
 
     Raises
     ------
@@ -75,6 +75,6 @@ def warm(name: str, device: str, weights: str | None) -> float | None:
         try:
             getattr(weft, name)(g.to(device), **arguments, config=config)
             ran = True
-        except WeftError:  # of one kind of graph: a cycle, a matrix that is not symmetric
+        except WeftError:  # rejects this kind of graph: a cycle, or an asymmetric matrix
             continue
     return time.perf_counter() - began if ran else None

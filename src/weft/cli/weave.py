@@ -1,4 +1,4 @@
-"""`weft weave`: the modelled GPU with the SparseWeaver unit, its streams and its hardware."""
+"""`weft weave`: simulates a GPU with the SparseWeaver unit; shows its streams and hardware."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weft.cli.commands import Commands
 from weft.cli.files import File, Json, Undirected, read_graph
 from weft.cli.progress import working
 
-TRACED = 20_000  # instructions of each kernel that a timeline keeps
+TRACED = 20_000  # instructions of each kernel in a timeline
 SHOWN_ROWS = 12  # in the step view
 Algorithm = Annotated[
     str,
@@ -26,7 +26,7 @@ Output = Annotated[
 
 
 class Weave(Commands):
-    """The commands around the unit."""
+    """The commands of `weft weave`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
@@ -47,7 +47,7 @@ weave = typer.Typer(
 
 
 def program(name: str, source: int) -> Any:
-    """Return what runs an algorithm."""
+    """Return the function that simulates an algorithm."""
     from weft.errors import ConfigError, unknown
     from weft.weaver import programs
 
@@ -110,7 +110,7 @@ def sim(
 
 
 def _rows(g: Any) -> list[tuple[int, int, int]]:
-    """Return a few rows of a graph as they would be registered."""
+    """Return the first rows of a graph as the unit registers them."""
     arcs = g.to("cpu")._topology.adjacency("in" if g.directed else "out")
     bounds = arcs.offsets[: SHOWN_ROWS + 1].tolist()
     pairs = itertools.pairwise(bounds)

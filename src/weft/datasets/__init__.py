@@ -1,4 +1,4 @@
-"""Well-known small graphs, for trying things out: facts from the literature, each with its source.
+"""Well-known small graphs from the literature, each with its source.
 
 Examples
 --------

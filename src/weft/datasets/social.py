@@ -7,7 +7,7 @@ import numpy as np
 from weft.datasets.tables import read_rows
 from weft.graph import Graph
 
-# Who went with the officer when the club split, by member.
+# Whether each member followed the officer when the club split.
 _WITH_OFFICER = "0000000001000011001010111111111111"
 
 

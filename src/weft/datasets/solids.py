@@ -1,4 +1,4 @@
-"""Graphs known by name in mathematics, made by their rules."""
+"""Named graphs of mathematics, built from their definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the tables of edges that lie beside the datasets."""
+"""Reads the edge tables stored next to the dataset modules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Generated graphs: seeded, vectorised, weighted on request.
 
 Every function takes `weights=`: None, `"int"` (1 to 64), `"float"` (at least 0, below 1) or a pair
-`(low, high)`. A weight is a hash of the seed and the two ends, so that it is the same both ways.
+`(low, high)`. A weight is a hash of the seed and the two ends, so it is the same in both
+directions.
 """
 
 from typing import NoReturn

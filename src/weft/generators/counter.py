@@ -1,4 +1,4 @@
-"""Random numbers by counter: the same ones on every device, whatever the size of a chunk.
+"""Counter-based random numbers, the same on every device and for every chunk size.
 
 Word number i of a stream is `mix(key ^ i · STEP)`, as in `weft.arrays.random`; the key mixes the
 seed and the number of the stream. Whole arrays of integers are computed at a time, by functions
@@ -15,20 +15,20 @@ import numpy as np
 from weft.arrays.device import Device
 from weft.arrays.random import STEP, mix, random_bits
 
-# Numbers made at a time: on a host the temporaries stay in the cache, on a GPU they fill it.
+# Numbers per chunk: on a host the temporaries stay in the cache, on a GPU they occupy all of it.
 HOST_CHUNK: Final = 1 << 16
 DEVICE_CHUNK: Final = 1 << 24
 
 
 def chunks(count: int, device: Device) -> Iterator[slice]:
-    """Cut `count` items into the parts that are worked on at a time."""
+    """Yield the ranges of `count` items that are processed at a time."""
     size = HOST_CHUNK if device.on_host else DEVICE_CHUNK
     for begin in range(0, count, size):
         yield slice(begin, min(begin + size, count))
 
 
 def words(seed: int, stream: int, counters: Any) -> Any:
-    """Return 64 random bits for each counter (uint64), which is used up.
+    """Return 64 random bits for each counter (uint64); the counters are overwritten.
 
     Different counters of one stream never have the same bits.
     """
@@ -44,7 +44,7 @@ def numbers(xp: Any, part: slice) -> Any:
 
 
 def threshold(probability: float) -> np.uint64:
-    """Return the number that 32 random bits are below with some probability."""
+    """Return the number that 32 random bits are below with the given probability."""
     return np.uint64(round(probability * 2.0**32))
 
 

@@ -1,4 +1,4 @@
-"""Graphs of random points in the unit square: those that are near, and Delaunay triangulations."""
+"""Graphs of random points in the unit square: geometric graphs and Delaunay triangulations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from weft.topology.adjacency import Array, index_dtype_for
 
 PointWeights: TypeAlias = Weights | Literal["length"]
 
-_PAIRS: Final = 1 << 20  # pairs of points whose distance is taken at a time
+_PAIRS: Final = 1 << 20  # pairs of points whose distance is computed at a time
 _TO_UNIT: Final = 2.0**-53
 
 
@@ -28,10 +28,10 @@ def geometric(
     directed: bool = False,
     weights: PointWeights = None,
 ) -> Graph:
-    """Return a random geometric graph: points of the unit square, joined if they are near.
+    """Return a random geometric graph: points of the unit square, joined if they are close.
 
-    The points are sorted into cells no smaller than the radius, so that only pairs of neighbouring
-    cells are looked at: the time is linear in the number of vertices and edges.
+    The points are sorted into cells no smaller than the radius, so only pairs from neighbouring
+    cells are compared: the time is linear in the number of vertices and edges.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def delaunay(
 ) -> Graph:
     """Return the Delaunay triangulation of random points of the unit square.
 
-    It is planar, connected and has about 3 n edges: the shape of meshes and of road networks.
+    It is planar and connected with about 3 n edges, like meshes and road networks.
 
     Parameters
     ----------
@@ -142,14 +142,14 @@ def _points(n: int, seed: int) -> Array:
 def _candidates(points: Array, radius: float) -> Iterator[tuple[Array, Array]]:
     """Yield pairs of points, among them every pair within the radius once.
 
-    Cells are numbered row by row, so that a cell and its right neighbour are one stretch of the
-    sorted points, and so are the three cells below it. Each point is paired with the points after
-    it in the first stretch, and with all of the second.
+    Cells are numbered row by row, so a cell and its right neighbour are one range of the sorted
+    points, and so are the three cells below it. Each point is paired with the points after it in
+    the first range, and with all of the second.
     """
     n = len(points)
     if n == 0:
         return
-    # Cells as wide as the radius; no more of them than points, which would make them all empty.
+    # Cells as wide as the radius, but at most as many as points, since more would be empty.
     side = max(1, min(int(np.sqrt(n)), int(1 / radius) if radius > 1 / n else n))
     cell = np.minimum((points * side).astype(np.int64), side - 1)
     row, column = cell[:, 1], cell[:, 0]

@@ -48,7 +48,7 @@ def rmat(  # noqa: PLR0913
     edge_factor : float
         Edges drawn per vertex, before duplicates and self-loops are removed.
     a, b, c : float
-        Probabilities of the quadrants; the fourth has the rest.
+        Probabilities of the first three quadrants; the fourth has the remainder.
     seed : int
         Seed of the random numbers.
     directed : bool

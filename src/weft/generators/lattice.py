@@ -112,9 +112,9 @@ def road(
 def _grid_edges(
     rows: int, cols: int, device: Device = CPU, keep: float = 1.0, seed: int = 0
 ) -> tuple[Array, Array]:
-    """Return edges of a grid, each with probability `keep`, sorted, which spares the sorting later.
+    """Return edges of a grid, each kept with probability `keep`, already sorted.
 
-    Place 2 v + 0 stands for the edge from v to the right, place 2 v + 1 for the one downwards.
+    Index 2 v + 0 is the edge from v to the right, index 2 v + 1 the one downwards.
     """
     xp, n = device.xp, rows * cols
     dtype = index_dtype_for(n)

@@ -1,4 +1,4 @@
-"""Graphs with planted communities: most edges stay within the community of their ends."""
+"""Graphs with planted communities: most edges stay within a community."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def planted(  # noqa: PLR0913
     Both ends of an edge are drawn uniformly: the first among all vertices, the second within the
     community of the first, or with the probability ``1 - inside`` among all vertices. Self-loops
     and duplicates are removed, so that the mean degree comes out a little lower (the smaller the
-    communities, the more so). The vertex column ``"community"`` tells who belongs together.
+    communities, the more so). The vertex column ``"community"`` holds the community of each vertex.
 
     Parameters
     ----------

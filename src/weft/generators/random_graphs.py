@@ -1,4 +1,4 @@
-"""Random graphs whose edges are drawn one by one: Erdős–Rényi and power-law."""
+"""Random graphs of independently drawn edges: Erdős–Rényi and power-law."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def erdos_renyi(
 ) -> Graph:
     """Return a graph whose edges are drawn uniformly, without self-loops and parallel edges.
 
-    Takes time in the number of edges, not of pairs.
+    The time is linear in the number of edges, not of pairs.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def erdos_renyi(
     seed : int
         Seed of the random numbers.
     directed : bool
-        Whether (u, v) and (v, u) are drawn apart.
+        Whether (u, v) and (v, u) are drawn separately.
     weights : {None, "int", "float"} or (low, high)
         Edge weights, see `weft.generators`.
 
@@ -89,7 +89,7 @@ def powerlaw(
     directed: bool = False,
     weights: Weights = None,
 ) -> Graph:
-    """Return a graph with a power law of degrees: P(degree = k) falls as k ** -exponent.
+    """Return a graph with power-law degrees: P(degree = k) falls as k ** -exponent.
 
     Both ends of every edge are drawn with probabilities proportional to the expected degrees
     (Chung, Lu 2002); self-loops and duplicates are removed, so that the mean degree comes out a

@@ -1,4 +1,4 @@
-"""Edge weights from a hash of the two ends, and the last step that all generators share."""
+"""Edge weights from a hash of the two ends, and the final step that all generators share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build(
     seed: int,
     **options: Unpack[BuildOptions],
 ) -> Graph:
-    """Return the graph of generated edges, with the weights that were asked for."""
+    """Return the graph of generated edges, with weights if requested."""
     low_high = weight_range(weights)
     seed = check_integer("seed", seed, 0)
     g = Graph.from_edges(
@@ -70,7 +70,7 @@ def weight_range(weights: Weights) -> tuple[float, float] | None:
 
 
 def pair_weights(src: Array, dst: Array, low_high: tuple[float, float], seed: int) -> Array:
-    """Return a weight for each pair of vertices that depends on nothing but the pair and the seed.
+    """Return a weight for each pair of vertices that depends only on the pair and the seed.
 
     A pair of integers gives integers in low..high (int32 if they fit), any other pair float32 in
     [low, high).

@@ -47,7 +47,7 @@ _MAKERS = {
 
 
 def maker_of(given: Any) -> str:
-    """Return what makes a graph of an object of another library; nothing for other objects."""
+    """Return the constructor for an object of another library, or an empty string."""
     return _MAKERS.get(type(given).__module__.partition(".")[0], "")
 
 
@@ -55,7 +55,7 @@ def _listed(pairs: Any) -> list[Any]:
     try:
         return list(pairs)
     except TypeError:
-        return [pairs]  # which is no pair
+        return [pairs]  # which is not a pair
 
 
 def ends_of_pairs(pairs: Any, weight: Any) -> tuple[Any, Any, Any]:
@@ -71,7 +71,7 @@ def ends_of_pairs(pairs: Any, weight: Any) -> tuple[Any, Any, Any]:
         widths = {len(row) if isinstance(row, tuple | list) else 0 for row in rows}
     if not widths <= {2, 3} or len(widths) > 1 or (widths == {3} and weight is not None):
         raise GraphError(
-            f"Graph.from_edges({shortened(pairs)}) gives one argument that is no list of pairs. "
+            f"Graph.from_edges({shortened(pairs)}) gives one argument that is not a list of pairs. "
             "Expected src and dst, two arrays of one length, or one list of pairs (source, "
             "destination) or triples with a weight."
         )
@@ -83,7 +83,7 @@ def ends_of_pairs(pairs: Any, weight: Any) -> tuple[Any, Any, Any]:
 
 @dataclass(frozen=True)
 class BuildRules:
-    """How a list of edges becomes a topology; see `Graph.from_edges`.
+    """The rules for building a topology from a list of edges; see `Graph.from_edges`.
 
     The topology is built on the device of the edges; `device` selects another one to run on.
     """
@@ -335,7 +335,7 @@ def combine_runs(values: Array, starts: Array, how: str) -> Array:
 
 
 def _reduced(values: Array, starts: Array, function: str) -> Array:
-    """Reduce each run by the NumPy or CuPy function of that name, in the dtype of the values."""
+    """Reduce each run by the named NumPy or CuPy function, in the dtype of the values."""
     if is_device_array(values):
         return reduce_runs(values, starts, getattr(module_of(values), function))
     return getattr(np, function).reduceat(values, starts, dtype=values.dtype)

@@ -105,7 +105,7 @@ class Columns(MutableMapping[str, Array]):
         return self._columns
 
     def described(self) -> Mapping[str, Any]:
-        """Return something with the dtype and shape of each column, without reading any."""
+        """Return the dtype and shape of each column, without reading its values."""
         return self._columns
 
     def moved(self, device: Device) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""Contraction: groups of vertices become vertices, and parallel edges between them one edge."""
+"""Contraction: merges groups of vertices, and the parallel edges between them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def contracted_parts(g: Graph, labels: Any, edge: Any, vertex: Any, self_loops: 
 
 
 def _how(monoid: Any, what: str) -> str:
-    """Return how the values of a group are combined."""
+    """Return the combination of a group's values, by name."""
     name = monoid.name if isinstance(monoid, Monoid) else ""
     if name not in _HOW:
         raise ConfigError(
@@ -61,12 +61,12 @@ def _how(monoid: Any, what: str) -> str:
 
 
 def _summable(values: Array, how: str) -> Array:
-    """Return a column that can be combined: truth values are counted."""
+    """Return a column that can be combined: booleans as integers."""
     return values.astype(np.int64) if how == "sum" and values.dtype.kind == "b" else values
 
 
 def _groups(g: Graph, labels: Any) -> tuple[Array, int]:
-    """Return the number of the group of each vertex, in the order of the labels, and how many."""
+    """Return the group number of each vertex, ascending with labels, and the number of groups."""
     topology, n = g._topology, g._topology.num_vertices
     held = as_array(labels)
     if held.ndim != 1 or held.size != n or (held.size and held.dtype.kind not in "iu"):

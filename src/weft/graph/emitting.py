@@ -1,4 +1,4 @@
-"""Records that functions emit: a pass that counts them, and one that writes them."""
+"""Emitted records: a first pass counts them, a second one writes them."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def edge_state(g: Graph, fields: dict[str, Any]) -> State:
 
 
 def vertex_frontier(g: Graph, vertices: Any) -> Frontier:
-    """Return a frontier of vertices, given by numbers, a mask, or labels that are no integers."""
+    """Return a frontier of vertices, given by numbers, a mask, or non-integer labels."""
     topology = g._topology
     if g._labels is not None and _are_labels(vertices):
         wanted = list(vertices) if isinstance(vertices, set | frozenset) else vertices
@@ -282,7 +282,7 @@ def _replayed(g: Graph, members: Any) -> Array:
 
 
 def _ended(g: Graph, outcome: Outcome, state: State, frontier: Any, priority: Any) -> Run:
-    """Return how a loop that began with a frontier ended."""
+    """Return the result of a loop that began with a frontier."""
     scalars = state.scalars
     if scalars:
         scalars = {name: array[0] for name, array in scalars.items()}
@@ -303,10 +303,10 @@ def _ended(g: Graph, outcome: Outcome, state: State, frontier: Any, priority: An
 def _recurring(
     g: Graph, mode: str, functions: Any, state: State, config: Config | None, direction: Any
 ) -> Recurring | None:
-    """Return what a plain call with the same functions ran by before, if it may run so again.
+    """Return the prepared run of an earlier plain call of the same functions, if still valid.
 
-    That holds for a state of the same kinds of fields, as long as nothing that the functions
-    read, no column, no order and no stored tuning has changed.
+    It is valid for states with the same kinds of fields while whatever the functions read, the
+    columns, the order and the stored tunings are unchanged.
     """
     found = g._prepared.recurring.get((mode, id(functions), id(config), direction))
     if found is None or not isinstance(state, State):
@@ -332,7 +332,7 @@ def _expect(
     config: Config | None,
     direction: Any,
 ) -> None:
-    """Keep what a plain call ran by, for the next one with the same functions."""
+    """Cache the prepared run of a plain call, for the next call of the same functions."""
     reads = program.findings.get("reads")
     kept = g._prepared.programs.get((id(program), id(config), direction))
     if reads is None or kept is None or isinstance(functions, list):

@@ -818,7 +818,7 @@ class Graph:
 
         The function sees the ends of each pair as u and v, and its values in ``pairs.state(...)``
         as e; it has no ``into=``. Pass the pairs as the frontier of `run` or `emit`. Vertices are
-        given by numbers, or by labels that are no integers.
+        given by numbers, or by non-integer labels.
 
         Examples
         --------
@@ -905,22 +905,22 @@ class Graph:
         direction: Any = None,
         config: Config | None = None,
     ) -> tuple[Any, ...]:
-        """Send messages along edges; return who got some, ascending, and what theirs combine to.
+        """Send messages along edges; return their targets, ascending, and the combined messages.
 
-        The messages of every vertex are combined among themselves, into accumulators that start
-        from nothing and are cleared where they were touched. The fields named by ``into=`` give
-        dtypes and shapes alone: they are neither read nor changed. So a call with a small frontier
-        costs what its arcs do, whatever the size of the graph.
+        The messages to each vertex are combined in accumulators that start from the identity and
+        are cleared only where touched. The fields named by ``into=`` only determine dtypes and
+        shapes: they are neither read nor changed. So a call costs time in the arcs of its frontier,
+        not in the size of the graph.
 
         Parameters
         ----------
         function
-            An edge function made by `weft.edge` with ``into=``. What it or its ``accept`` reads
-            cannot be one of the fields that it sends into. Its ``active`` does not matter.
+            An edge function made by `weft.edge` with ``into=``. Neither it nor its ``accept`` may
+            read the fields that it sends into. Its ``active`` is ignored.
         state
             Made by `state`.
         frontier
-            Who sends; by default all vertices.
+            The sending vertices; by default all.
         edge_state, direction, config
             As for `run`.
 
@@ -957,9 +957,9 @@ class Graph:
     ) -> tuple[Any, ...]:
         """Run a function that calls `weft.emit`; return its records, one array for every part.
 
-        The function runs twice: it counts the records of every arc or vertex, and writes them to
-        the places that follow from these numbers. It may not write anything else. Records come in
-        the order of arcs or vertices and of the calls there, in every run and on every device.
+        The function runs twice: first to count the records of every arc or vertex, then to write
+        them at the resulting offsets. It may not write anything else. Records are in the order of
+        arcs or vertices, then of the calls there, in every run and on every device.
 
         Parameters
         ----------
@@ -972,16 +972,16 @@ class Graph:
         edge_state, config
             As for `run`.
         graphs
-            Other graphs of the same vertices by name, whose rows `weft.common` looks at.
+            Other graphs of the same vertices by name, whose rows `weft.common` reads.
 
         Raises
         ------
         DeviceMemoryError
-            If the records do not fit in memory.
+            If the records do not fit into memory.
 
         Examples
         --------
-        All triangles, each once, and the graph of those edges that are in one:
+        All triangles, each once, and the graph of the edges in triangles:
 
         >>> import weft
         >>> @weft.edge
@@ -1045,7 +1045,7 @@ class Graph:
         refill
             Steps to run over all vertices when the frontier is empty; the vertices where the last
             one returns true form the new frontier. The loop ends if there are none, even if `until`
-            does not hold.
+            does not hold. See ``shrinks=`` of `weft.vertex` for rounds over what is left.
         trail
             Whether to keep the frontiers of all supersteps, for `replay`.
         next_threshold
@@ -1060,8 +1060,8 @@ class Graph:
             full step would move no feature by more than twice this value.
         graphs
             Other graphs of the same vertices by name, for functions marked by `weft.over`; then
-            `edge_state` may be a dictionary, as for `run`. The loop is the host's: functions that
-            follow each other over one graph are a program of their own in every superstep.
+            `edge_state` may be a dictionary, as for `run`. The loop then runs on the host:
+            consecutive functions over one graph form a program of their own in every superstep.
         direction
             "push", "pull", "auto", a rule or ``fn(stats)``; short for ``Config(direction=...)``.
         config
@@ -1382,8 +1382,8 @@ class Graph:
     ) -> Graph:
         """Return the graph whose vertices are groups of vertices of this one.
 
-        The result is built on the graph's device and keeps its direction and stored arcs. Names of
-        vertices are left out.
+        The result is built on the graph's device and keeps its direction and stored arcs. Labels
+        are dropped.
 
         Parameters
         ----------
@@ -1395,9 +1395,9 @@ class Graph:
             `weft.any`, which takes the first value. A sum of an unweighted graph counts the edges
             as their weight. With None, parallel edges are kept.
         vertex : monoid or dict, optional
-            How the vertex columns are combined, all or by name; others are left out.
+            How the vertex columns are combined, all or by name; others are dropped.
         self_loops : str
-            What becomes of the edges within a group: "drop", or "keep" as self-loops.
+            The edges within a group: "drop" them, or "keep" them as self-loops.
 
         Returns
         -------
@@ -1459,8 +1459,8 @@ class Graph:
         Vertex v of this graph keeps its number, and row v of the other one becomes row
         ``self.num_vertices + v``; both lead to the same vertices 0, 1, ... So a row of one graph
         and a row of the other have common neighbours, which `weft.common` finds. The graphs need
-        not have the same number of vertices: a row is a source of edges, a neighbour is where they
-        lead, as are rows and columns of two matrices of one width.
+        not have the same number of vertices: rows are sources and neighbours are targets of edges,
+        like the rows and columns of two matrices of equal width.
 
         Parameters
         ----------
@@ -1470,13 +1470,13 @@ class Graph:
         Returns
         -------
         Graph
-            A directed graph with ``keep="out"`` and the edge columns that both have. A graph
-            without weights has weights of 1 where the other one has some.
+            A directed graph with ``keep="out"`` and the edge columns of both. If only one graph has
+            weights, those of the other are 1.
 
         Examples
         --------
         Two users and two others with the items that they bought: the product of the first matrix
-        and the second one's transpose, at two places.
+        and the second one's transpose, at two positions.
 
         >>> import weft
         >>> @weft.edge
@@ -1601,7 +1601,7 @@ class Graph:
         seed: int = 0,
         direction: str = "out",
     ) -> Array:
-        """Return k random neighbours of every given vertex, each edge being equally likely.
+        """Return k random neighbours of every given vertex, with equal probability per edge.
 
         Parameters
         ----------
@@ -1759,7 +1759,7 @@ class Graph:
     __getattr__, __getitem__ = no_attribute, no_item
 
     def __bool__(self) -> bool:
-        return True  # also without vertices, so that ``if g`` tells a graph from None
+        return True  # true even without vertices, so that ``if g`` distinguishes a graph from None
 
     def __repr__(self) -> str:
         kinds = ["directed" if self.directed else "undirected"]

@@ -1,4 +1,4 @@
-"""Errors for what users of other libraries look for in a graph."""
+"""Errors for attributes and methods that users of other libraries expect of a graph."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WRITTEN = {
 
 
 def only_of_topology(construct: Constructor) -> Constructor:
-    """Let the constructor of a graph name what takes edges, if it is given something else."""
+    """Make the constructor of a graph suggest the right function for other arguments."""
 
     @functools.wraps(construct)
     def checked(self: Any, *args: Any, **options: Any) -> None:
@@ -62,7 +62,7 @@ def only_of_topology(construct: Constructor) -> Constructor:
 
 def no_attribute(graph: Any, name: str) -> Any:
     """Raise the error about an attribute that a graph does not have."""
-    if name.startswith("_"):  # Python asks for what a class may have or not
+    if name.startswith("_"):  # Python probes for optional attributes
         raise AttributeError(name)
     hint = f" Use {WRITTEN[name]}." if name in WRITTEN else ""
     if not hint:
@@ -72,7 +72,7 @@ def no_attribute(graph: Any, name: str) -> Any:
 
 def no_item(graph: Any, key: object) -> NoReturn:
     """Raise the error about a graph that is subscripted, iterated or searched by `in`."""
-    # A KeyError, by which NumPy takes a graph for one object, not for a sequence.
+    # A KeyError makes NumPy treat a graph as one object, not as a sequence.
     raise ColumnError(
         f"a graph is not a container: g[{key!r}], iteration and `in` have no meaning. Columns are "
         'g.vertex["name"] and g.edge["name"], neighbours g.neighbors(vertex), vertices '

@@ -47,7 +47,7 @@ def edited(
 
 
 def _ends_apart(change: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments with the two ends apart, where they were given as pairs."""
+    """Return the arguments with pairs split into their two ends."""
     if change.get("dst") is not None:
         return change
     src, dst, weight = ends_of_pairs(change["src"], change.get("weight"))

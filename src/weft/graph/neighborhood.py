@@ -93,8 +93,8 @@ def _with_repeats(rng: np.random.Generator, count: Array, k: int) -> Array:
 def _distinct(rng: np.random.Generator, count: Array, k: int) -> Array:
     """Return k different positions below each count; all positions and -1s if there are fewer.
 
-    Every set of k positions is as likely: R. Floyd's rule draws t below j + 1 for j from
-    count - k on, and takes j itself where t is taken already.
+    Every set of k positions is as likely: R. Floyd's rule draws t below j + 1 for j from count - k
+    on, and takes j itself if t is already taken.
     """
     result = np.broadcast_to(np.arange(k), (count.size, k)).copy()
     few = count <= k

@@ -1,8 +1,8 @@
-"""Functions that look at rows of other graphs by ``weft.common(..., left=, right=)``.
+"""Functions that read rows of other graphs by ``weft.common(..., left=, right=)``.
 
-A kernel holds one topology: that of the graph with the rows of the others below its own. Where a
-graph's rows begin is a scalar that the trace adds to the vertices. The stacked graph is kept for
-as long as the structures of all are, and its fields are copies that the run's results leave again.
+A kernel has one topology: that of the graph with the rows of the others stacked below its own. The
+offset of each graph's rows is a scalar that the trace adds to vertices. The stacked graph is cached
+while all structures exist; its fields are copies, from which results are copied back.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Rows:
     def traced(
         self, functions: Any, state: State, edges: State | None, frontier: Any, **roles: Any
     ) -> Program:
-        """Return functions of one superstep traced where they may name rows."""
+        """Return the functions of one superstep, traced if they may name rows."""
         held = self.named(state, state.fields)
         signature = execution.signature_for(self.g, held, edges, frontier)
         return kept_trace(functions, signature, "run", Roles(**roles))
 
     def named(self, state: State, fields: dict[str, Array]) -> State:
-        """Return a state with other arrays that also says where rows begin."""
+        """Return a state with other arrays and the offsets of rows."""
         n = self.g.num_vertices
         firsts = {first_row(name): (k + 1) * n for k, name in enumerate(self.others)}
         hidden = {name: np.array([x]) for name, x in {ROWS: n, **firsts}.items()}
@@ -172,10 +172,7 @@ def _run_stacked(
 def stacked_call(
     rows: Rows, function: Any, program: Program, state: State, frontier: Any, edges: State | None
 ) -> tuple[Graph, Any, State, Any, Any]:
-    """Return what to call a function with to run it over the stacked graph.
-
-    That is the graph, the function, its state, frontier and edge state.
-    """
+    """Return graph, function, state, frontier and edge state of a run over the stacked graph."""
     for step in program.steps:
         _check(step)
     g, both = rows.g, rows.stacked()
@@ -191,7 +188,7 @@ def stacked_call(
 
 
 def _longer(g: Graph, fields: dict[str, Array], length: int) -> dict[str, Array]:
-    """Return copies of fields with more items, which no function looks at."""
+    """Return copies of fields with additional items, which no function reads."""
     made = {}
     for name, array in fields.items():
         made[name] = g.topology.xp.zeros((length, *array.shape[1:]), array.dtype)
@@ -236,7 +233,7 @@ def _narrow(function: Any) -> Any:
 
 
 def _check(step: Step) -> None:
-    """Raise if a function that names rows also needs what the stacked graph does not have."""
+    """Raise if a function that names rows also needs something that the stacked graph lacks."""
     facts = facts_of(step)
     wrong = sorted(facts.ops & _COMPUTED)
     wrong += sorted(x for x in facts.loads if x.startswith(("in_degree", "edge_id", "num_vert")))

@@ -60,6 +60,6 @@ def _check_load(attr: tuple[Any, ...]) -> None:
     if of_arc or (kind == "edge_state" and rest[0] != "e"):
         name = rest[-1] if rest else kind
         raise TraceError(
-            f"a pair is no arc: e.{name} has no value there, nor has the state of arcs. Read the "
-            "columns of the arcs that weft.common finds, and fields of pairs.state(...)."
+            f"a pair is not an arc: e.{name} has no value there, nor has the state of arcs. Read "
+            "the columns of the arcs that weft.common finds, and fields of pairs.state(...)."
         )

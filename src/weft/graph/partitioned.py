@@ -1,4 +1,4 @@
-"""Graphs whose arcs are in blocks: opened from a folder, or made from what another carrier has."""
+"""Graphs whose arcs are in blocks: opened from a folder, or provided by another carrier."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def streamed_graph(
 ) -> Graph:
     """Return the graph in a folder of blocks, swept on a device of this machine.
 
-    With an exchange other processes sweep some of the blocks.
+    With an exchange, other processes sweep some of the blocks.
     """
     manifest = read_manifest(folder)
     degrees, onto = _degrees(folder, manifest), BLOCKS

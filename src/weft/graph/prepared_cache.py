@@ -35,7 +35,7 @@ class Kept:
 
 @dataclass(frozen=True, eq=False)
 class Recurring:
-    """A plain loop or superstep that may recur: its functions and everything it depends on."""
+    """A plain loop or superstep that may recur: its functions, and all that it depends on."""
 
     functions: Any  # kept alive, since the cache key is their id
     kinds: tuple[Any, ...]
@@ -51,12 +51,14 @@ class PreparedCache:
     def __init__(self, vertex: VertexColumns, edge: EdgeColumns) -> None:
         self.programs: Cache[Any, Kept] = Cache("prepared programs", 64)
         self.recurring: Cache[Any, Recurring] = Cache("recurring programs", 64)
-        # Arrays that hold one value everywhere, for what messages add up to (`sparse.py`).
+        # What calls of operators ran by, see `weft.operators.standing`.
+        self.operators: Cache[Any, Any] = Cache("operators", 64)
+        # Arrays that hold one value everywhere, for combining messages (`sparse.py`).
         self.accumulators: dict[Any, Array] = {}
         self.columns = Columns(vertex.stored(), edge)
 
     def drop_orders_but(self, wanted: tuple[Topology, ...]) -> None:
-        """Drop what was prepared for other topologies."""
+        """Drop runs prepared for other topologies."""
         for key, kept in list(self.programs.items()):
             if kept.prepared.topology not in wanted:
                 self.programs.pop(key, None)

@@ -1,7 +1,7 @@
 """Programs over several graphs of the same vertices: each function runs over its own.
 
-Functions over one graph that follow each other stay one program. The loop over supersteps is the
-host's, since a kernel holds one topology.
+Consecutive functions over one graph stay one program. The loop over supersteps runs on the host,
+since a kernel has one topology.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def iterate(
 
 
 def parts_of(g: Graph, functions: Any, graphs: Mapping[str, Graph], edges: Any) -> list[Part]:
-    """Return the graphs that functions run over, in order, with runs of functions over one."""
+    """Return the graphs that functions run over, in order, each with its consecutive functions."""
     rows = rows_of(g, graphs)
     by_name: Mapping[Any, Any] = edges if isinstance(edges, Mapping) else {None: edges}
     for known in by_name:
@@ -110,7 +110,7 @@ def parts_of(g: Graph, functions: Any, graphs: Mapping[str, Graph], edges: Any) 
             raise ConfigError(unknown("the graph of weft.over", function.name, list(graphs)))
         named.append((function.name, function.function) if inner else (None, function))
     if not named:
-        raise ConfigError("there is no function to run. Expected one at least.")
+        raise ConfigError("there is no function to run. Expected at least one.")
     return [
         (
             rows if name is None else Rows(graphs[name], graphs),

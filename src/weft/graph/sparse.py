@@ -1,7 +1,7 @@
-"""What messages combine to, as a list of vertices and values: no array of all vertices is filled.
+"""Combined messages as a list of vertices and values, without filling an array of all vertices.
 
-Accumulators hold what changes nothing between two calls. A call takes them, runs the function with
-them in place of its fields, reads the places that got a message, and puts them back cleared there.
+Between calls, accumulators hold identities. A call takes them, runs the function with them in place
+of its fields, reads the elements that received a message, and clears those before returning them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 REMEDY = "Declare the field with a narrower dtype, or delete graphs that are not used any more."
 MOST_KEPT = 16  # accumulators of a graph
-SPARSE = 64  # a frontier of less than one vertex in so many: messages are sorted (RESULTS.md)
+SPARSE = 64  # sort the messages of frontiers below n / 64 (benchmarks/results/primitives.md)
 SORTED = Config(combine="radix")
 _noting: weakref.WeakKeyDictionary[EdgeFunction, EdgeFunction] = weakref.WeakKeyDictionary()
 
@@ -45,7 +45,7 @@ def collect(
     config: Config | None,
     direction: Any,
 ) -> tuple[Array, ...]:
-    """Return who got messages and what they combine to; see `Graph.collect`."""
+    """Return the targets of messages and the combined messages; see `Graph.collect`."""
     if not isinstance(function, EdgeFunction) or not function.into:
         raise TraceError(
             f"g.collect combines the messages of an edge function, but got {function!r}. Expected "
@@ -97,7 +97,7 @@ def _is_sparse(g: Graph, frontier: Any) -> bool:
 
 
 def _to_all(function: EdgeFunction) -> EdgeFunction:
-    """Return an edge function that puts out everyone who got a message."""
+    """Return an edge function that activates every target of a message."""
     found = _noting.get(function)
     if found is None:
         roles = {
@@ -111,9 +111,9 @@ def _to_all(function: EdgeFunction) -> EdgeFunction:
 
 
 def _accumulators(program: Program) -> list[tuple[str, Any, tuple[Any, ...]]]:
-    """Return by field what its accumulator starts from, and what tells it from others.
+    """Return by field the initial value of its accumulator, and its cache key.
 
-    Raises if the function reads what it sends into.
+    Raises if the function reads a field that it sends into.
     """
     (step,) = program.steps
     facts = block_facts(step.body, step.accept)

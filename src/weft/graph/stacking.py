@@ -1,4 +1,4 @@
-"""Two graphs as one: the rows of the second follow those of the first, over the same columns."""
+"""Stacks two graphs: the rows of the second follow those of the first, over the same columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def stacked_parts(first: Graph, *others: Any) -> dict[str, Any]:
-    """Return topology and edge columns of graphs whose rows lie below each other, by name."""
+    """Return the topology and the edge columns of stacked graphs, by name."""
     graphs = (first, *others)
     for other in others:
         _check(first, other)
@@ -56,7 +56,7 @@ def _check(first: Graph, second: Any) -> None:
 
 
 def _shared(graphs: tuple[Graph, ...]) -> list[str]:
-    """Return the columns that all graphs have; a weight that some of them lack is 1 there."""
+    """Return the columns that all graphs have; missing weights are 1."""
     weighted = any("weight" in g.edge for g in graphs)
     names = [name for name in graphs[0].edge if all(name in g.edge for g in graphs)]
     return names if not weighted or "weight" in names else [*names, "weight"]

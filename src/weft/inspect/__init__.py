@@ -1,1 +1,1 @@
-"""What a program, a graph or a machine is made of: explain, memory estimates, doctor."""
+"""Reports on programs, graphs and machines: explain, memory estimates, doctor."""

@@ -46,7 +46,9 @@ from weft.config import SIDES, Config
 from weft.errors import ConfigError, unknown
 from weft.graph import Graph
 from weft.plan.first_looks import looks_first
+from weft.plan.hub_table import reads_places
 from weft.topology.best_neighbors import AT_ONCE as RANKED_AT_ONCE
+from weft.topology.hub_places import has_places
 from weft.topology.row_bits import AT_ONCE
 from weft.topology.topology import Direction, Topology
 
@@ -56,10 +58,11 @@ MOST_SORTERS, SORTED_EACH = 1 << 14, 256  # warps that sort, and what each sorts
 SORTED_BYTES = 2 * 8  # per arc, in a sort of keys only
 COPIED_BYTES = 28  # per arc, in a copy that is sorted, mirrored and sorted again
 REORDERED_BYTES = 56  # per arc, for a column that is permuted to a new vertex order
-ROW_BYTES = 32 + 24  # per vertex, for the dense rows as bits and what finds them
+ROW_BYTES = 32 + 24  # per vertex, for the dense rows as bits and their index
 BIT_BYTES = 4  # per arc, for the bits themselves
-PLACED_BYTES = 56  # per slot that is looked at together with others, to find dense rows
+PLACED_BYTES = 56  # per slot that is processed together with others, to find dense rows
 RANKED_BYTES = 8 + 8  # per vertex, while neighbors of highest degree are found
+ORDERED_BYTES = 4 * 8  # per vertex, while vertices are sorted by degree
 PART_BYTES = 32  # per vertex, while row offsets are computed
 
 
@@ -154,7 +157,7 @@ def estimate_memory(
     algorithm
         A weft algorithm or its name: "bfs", "sssp", "pagerank", "connected_components", ...
     config
-        Of its choices ``combine="radix"`` counts, which keeps the messages of all arcs.
+        Only ``combine="radix"`` matters, which stores the messages of all arcs.
 
     Returns
     -------
@@ -219,11 +222,11 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
     on_gpu = backend_of(topology.device).looks_at_degrees
     early = building = 0
     other = needs.oriented  # the run uses a graph derived from this one
-    # Of weighted edges between two vertices the lightest are copied, also where there is one each.
+    # The lightest of the weighted edges between two vertices is copied, even if it is the only one.
     if needs.simple and ((needs.weighted and g.weighted) or not _is_simple(g)):
         other, m = True, 2 * g.num_edges
         parts.append(Part("graph", "simple copy, at most", _direction_bytes(n, m, i)))
-        if needs.weighted and g.weighted:  # by edge, and what slots of float64 take beyond narrower
+        if needs.weighted and g.weighted:  # by edge, float64 slots
             parts.append(Part("graph", "weights of the copy, at most", 8 * m))
         early = COPIED_BYTES * m + PART_BYTES * n
     if needs.oriented:
@@ -247,6 +250,11 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
     if looks_first(topology, None, on_gpu):
         parts.append(Part("graph", "neighbors of highest degree", i * n))
         building = max(building, i * m + RANKED_BYTES * n + PLACED_BYTES * min(m, RANKED_AT_ONCE))
+    if needs.by_place and on_gpu and reads_places(topology, Config()):
+        for direction in directions if topology.directed else directions[:1]:
+            held = has_places(topology, direction)
+            parts.append(Part("graph", f"{_NAMES[direction]} by place", i * (m + n), held))
+        building = max(building, ORDERED_BYTES * n)
     if needs.weighted and g.weighted:
         weights = _weight_parts(g, directions)
         parts += weights
@@ -349,7 +357,7 @@ def _sorted_bytes(g: Graph, needs: Needs) -> int:
         counters = THREAD_COUNTERS * num_threads()
     else:
         counters = WARP_COUNTERS * min(MOST_SORTERS, max(arcs, n) // SORTED_EACH + 1)
-    listed = 8 * (n + arcs // SORTED_EACH + 1)  # where rows are laid out, and targets of many arcs
+    listed = 8 * (n + arcs // SORTED_EACH + 1)  # offsets of the rows, and targets of many arcs
     return (SORTED_BYTES + needs.fields.state(i, wide)) * arcs + listed + counters
 
 

@@ -1,4 +1,4 @@
-"""Vertices and edges as formats with attributes list them: they become ids, labels and columns."""
+"""Vertices and edges with attributes, as GML and GraphML list them, as ids, labels and columns."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from weft.topology.adjacency import Array
 TEXT: Final = "text"
 INTEGERS: Final = "integers"
 KIND: Final = "weft_labels"
-"""The attribute of a graph in which weft notes what its labels are."""
+"""The graph attribute in which weft records the kind of its labels."""
 _CANONICAL: Final = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 _NO_WEIGHT: Final = 1
 
 
 @dataclass
 class Attributes:
-    """Values of vertices or edges by name; where an item has none, its place is skipped."""
+    """Values of vertices or edges by name; an item without a value is skipped."""
 
     count: int = 0
     values: dict[str, list[Any]] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Attributes:
 
 @dataclass
 class Described:
-    """What a file with attributes says about a graph.
+    """A graph as a file with attributes describes it.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Described:
     ends : list of int
         Source and target of every edge, one after the other, as positions.
     names : list
-        What every vertex is called: a string, an integer, or None.
+        The name of every vertex: a string, an integer, or None.
     """
 
     ids: dict[Any, int] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Described:
 def graph_of(source: Source, described: Described, options: Options) -> Graph:
     """Return the graph that a file describes.
 
-    Vertices that are called 0 to n - 1 get these numbers; others have their names as labels.
+    Vertices named 0 to n - 1 get these numbers; otherwise the names become labels.
     """
     labels = _labels(source, described)
     ends = np.array(described.ends, np.int64).reshape(-1, 2)
@@ -113,13 +113,13 @@ def graph_of(source: Source, described: Described, options: Options) -> Graph:
 
 
 def _longer(values: Array, g: Graph) -> Array:
-    """Return a column with missing values for the vertices that the caller asked for."""
+    """Return a column extended by missing values, for vertices that only `num_vertices` adds."""
     more = g.num_vertices - len(values)
     return values if not more else np.concatenate((values.astype(np.float64), [np.nan] * more))
 
 
 def _labels(source: Source, described: Described) -> Any:
-    """Return the names of the vertices, as integers where all are or the file says so."""
+    """Return the names of the vertices, as integers if all are or the file says so."""
     names = described.names
     if described.kind == TEXT:
         return names
@@ -136,7 +136,7 @@ def _labels(source: Source, described: Described) -> Any:
 
 
 def _is_whole(name: Any) -> bool:
-    """Whether a name is an integer, or the text of one as it would be written."""
+    """Whether a name is an integer, or the canonical text of one."""
     return type(name) is int or (isinstance(name, str) and _CANONICAL.fullmatch(name) is not None)
 
 
@@ -158,12 +158,12 @@ def _numbers(values: list[Any]) -> Array | None:
 
 
 def label_kind(g: Graph, what: str) -> str | None:
-    """Return what the labels of a graph are: text, integers, or None without labels.
+    """Return the kind of a graph's labels: text, integers, or None without labels.
 
     Raises
     ------
     GraphError
-        If they are neither.
+        If the labels are neither.
     """
     if g.labels is None:
         return None

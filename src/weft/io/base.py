@@ -1,4 +1,4 @@
-"""`read` and `write`, and the registry of file formats that they choose from by suffix."""
+"""`read` and `write`, and the registry of file formats, chosen by suffix."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from weft.io.compression import COMPRESSIONS, Source, replacing
 from weft.topology.adjacency import Array
 from weft.topology.topology import Keep
 
-# More ids than this, and more than _SPARSEST per edge, are taken for keys or for damage.
+# More ids than this, and more than _SPARSEST per edge, indicate keys or damage.
 _PLAUSIBLE_VERTICES: Final = 1 << 24
 _SPARSEST: Final = 64
 
@@ -31,7 +31,7 @@ _formats: dict[str, Format] = {}
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller of `read` asked for; see there."""
+    """The arguments of `read`; see there."""
 
     directed: bool | None = None
     num_vertices: int | None = None
@@ -55,18 +55,18 @@ class Format:
     Parameters
     ----------
     name : str
-        What it is called in messages.
+        Its name in messages.
     suffixes : tuple of str
-        The endings of its files, in lower case, with the dot.
+        The suffixes of its files, in lower case, with the dot.
     read : callable
         ``read(source, options)`` returns the graph.
     write : callable
         ``write(graph, file, suffix)`` writes to a binary file.
     takes : tuple of str
-        The options of `read` that mean something to it.
+        The options of `read` that it supports.
     holds : tuple of str
-        What its files hold: `"labels"`, `"edge/weight"`, `"vertex/size"`; `"edge/"` and `"vertex/"`
-        for columns of any name. `write` warns about the rest.
+        What its files can hold: `"labels"`, `"edge/weight"`, `"vertex/size"`; `"edge/"` and
+        `"vertex/"` for columns of any name. `write` warns about the rest.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Format:
     holds: tuple[str, ...] = ("edge/weight",)
 
     def lost(self, g: Graph) -> list[str]:
-        """Return what a graph has and a file of this format does not hold."""
+        """Return the parts of a graph that a file of this format cannot hold."""
         lost = ["labels"] if g.labels is not None and "labels" not in self.holds else []
         for owner, columns in (("edge", g.edge), ("vertex", g.vertex)):
             if f"{owner}/" not in self.holds:
@@ -127,7 +127,7 @@ def read(  # noqa: PLR0913
     verify: bool | None = None,
     unpack_limit: int | None = None,
 ) -> Graph:
-    """Read a graph from a file; the suffix of its name tells the format, unless `format` does.
+    """Read a graph from a file, in the format of its suffix unless `format` is given.
 
     ========================= ============================================================
     `.txt .el .wel .csv .tsv` edge lists: two ids and perhaps a weight per line
@@ -141,7 +141,7 @@ def read(  # noqa: PLR0913
     `.weft`                   weft's own: memory-mapped, with all columns
     ========================= ============================================================
 
-    A further `.gz`, `.xz` or `.bz2` means that the file is compressed.
+    A further suffix `.gz`, `.xz` or `.bz2` marks a compressed file.
 
     Parameters
     ----------
@@ -153,28 +153,28 @@ def read(  # noqa: PLR0913
         The character that separates the fields of an edge list. By default the first line decides
         between commas, semicolons and blanks (or tabs).
     directed : bool, optional
-        Whether edges run one way. By default what the file says: MatrixMarket by its symmetry,
+        Whether edges run one way. By default the file decides: MatrixMarket by its symmetry,
         DIMACS and METIS by their definition, Graphalytics by its properties, edge lists by a
-        comment "Undirected graph"; otherwise True. With False every edge listed runs both ways;
+        comment "Undirected graph"; otherwise True. With False every listed edge runs both ways;
         with True an undirected one becomes two.
     num_vertices : int, optional
-        At least so many vertices; needed where ids are far larger than there are edges.
+        The minimum number of vertices; required if ids are far larger than the number of edges.
     duplicates, self_loops, keep
         As in `Graph.from_edges`.
     columns : sequence of str, optional
-        For an edge list the names of its columns in order, `"src"`, `"dst"` and perhaps `"weight"`
-        among them; the others are skipped. For Parquet the columns to read.
+        For an edge list the names of its columns in order, including `"src"`, `"dst"` and
+        optionally `"weight"`; other columns are skipped. For Parquet the columns to read.
     labels : bool
-        Whether the ids of an edge list are names (text, or integers far apart), which become the
-        labels of the vertices; without it a name is an error. For Parquet, GraphML and GML, whose
-        text ids always become labels, whether integers do as well.
+        Whether the ids of an edge list are names (text or sparse integers), which become vertex
+        labels; otherwise a name is an error. Parquet, GraphML and GML always turn text ids into
+        labels; there it applies to integer ids.
     verify : bool, optional
-        Whether the checksums of a `.weft` file are compared on opening. By default those of files
-        up to 16 MiB are. Offsets and targets are always checked before they are first used.
+        Whether the checksums of a `.weft` file are verified on opening; by default for files up to
+        16 MiB. Offsets and targets are always checked before they are first used.
     unpack_limit : int, optional
-        How many bytes a compressed or Parquet file may unpack to. By default the environment
-        variable ``WEFT_UNPACK_LIMIT`` (such as 8G), else 200 times the size of the file or 1 GiB,
-        whichever is more.
+        The maximum number of bytes that a compressed or Parquet file may unpack to. By default the
+        environment variable ``WEFT_UNPACK_LIMIT`` (such as 8G), else 200 times the size of the file
+        or 1 GiB, whichever is more.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def read(  # noqa: PLR0913
     ------
     GraphError
         If the suffix is unknown. Its subclass `FileFormatError`, with the line or byte, if the file
-        does not hold what its format promises.
+        violates its format.
 
     Examples
     --------
@@ -226,17 +226,17 @@ def read(  # noqa: PLR0913
 
 
 def write(g: Graph, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a graph to a file; the suffix of its name or `format` tells the format (see `read`).
+    """Write a graph to a file, in the format of its suffix or of `format` (see `read`).
 
-    The file appears when it is complete: an error leaves what was there before.
+    The file is replaced only once it is complete: after an error the old one remains.
 
-    `.weft` holds everything, `.parquet` all edge columns. Text holds the structure and the weights:
-    integers come back as int64 (uint64 if they need it), the others as float64, each with the same
-    value. GraphML and GML hold all columns of numbers, METIS the vertex columns `weight` and
-    `size`. Labels stand in edge lists, GraphML, GML, Parquet and `.weft` files; the others have
-    numbers of vertices instead. A warning names what is left out.
+    `.weft` holds everything, `.parquet` all edge columns. Text formats hold the structure and the
+    weights: integers are read back as int64 (uint64 if needed), other numbers as float64, each with
+    the same value. GraphML and GML hold all columns of numbers, METIS the vertex columns `weight`
+    and `size`. Edge lists, GraphML, GML, Parquet and `.weft` files hold labels; the others hold
+    vertex numbers instead. A warning names whatever is omitted.
 
-    A symbolic link stays one, and a file that exists keeps its permissions.
+    A symbolic link is followed, and an existing file keeps its permissions.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def write(g: Graph, path: str | os.PathLike[str], *, format: str | None = None) 
     Warns
     -----
     UserWarning
-        If the graph has labels or columns that the format does not hold.
+        If the graph has labels or columns that the format cannot hold.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def write(g: Graph, path: str | os.PathLike[str], *, format: str | None = None) 
 
 
 def find_format(path: str | os.PathLike[str], asked: str | None = None) -> tuple[Source, Format]:
-    """Return the file and the format that is asked for, by its name if by nothing else."""
+    """Return the file and its format: the given one, or the one of the suffix."""
     if not isinstance(path, str | os.PathLike):
         raise GraphError(f"{shortened(path)} is not the path of a file. Expected a str or a Path.")
     file = Path(path)
@@ -306,19 +306,19 @@ def find_format(path: str | os.PathLike[str], asked: str | None = None) -> tuple
 
 @dataclass
 class Listing:
-    """The edges that a file lists, before they become a graph.
+    """The edges listed in a file, before a graph is built from them.
 
     Parameters
     ----------
     src, dst : ndarray of int64
     columns : dict of str to ndarray
-        What each edge has, `"weight"` among it if edges have one.
+        The values of each edge, including `"weight"` if edges have one.
     num_vertices : int
-        As the file says, or one more than the largest id.
+        As stated by the file, or the largest id plus one.
     directed : bool
-        What the file says about itself.
+        As stated by the file.
     line : int, callable that returns one, or None
-        The line to name if there are implausibly many vertices.
+        The line to report if there are implausibly many vertices.
     labels : sequence, ndarray or None
         A name for each vertex.
     """
@@ -333,7 +333,7 @@ class Listing:
 
 
 def build(source: Source, listing: Listing, options: Options) -> Graph:
-    """Return the graph of the edges in a file, as the options ask."""
+    """Return the graph of the edges in a file, built with the options."""
     count = _checked_count(source, listing, options)
     src, dst, columns = listing.src, listing.dst, dict(listing.columns)
     directed = listing.directed if options.directed is None else bool(options.directed)
@@ -373,14 +373,14 @@ def _checked_count(source: Source, listing: Listing, options: Options) -> int:
 
 
 def weights(values: Array | None) -> dict[str, Array]:
-    """Return the columns of edges that have weights, or nothing else."""
+    """Return the weights as edge columns; empty without weights."""
     return {} if values is None else {"weight": values}
 
 
 def both_ways(
     src: Array, dst: Array, columns: Mapping[str, Array]
 ) -> tuple[Array, Array, dict[str, Array]]:
-    """Return every edge in both directions, self-loops once."""
+    """Return every edge in both directions, and self-loops once."""
     proper = src != dst
     turned = {name: np.concatenate((values, values[proper])) for name, values in columns.items()}
     return np.concatenate((src, dst[proper])), np.concatenate((dst, src[proper])), turned

@@ -1,7 +1,7 @@
-"""Edges of files in chunks, so that a graph need not fit into memory to be partitioned.
+"""Edges of files in chunks, to partition graphs that do not fit into memory.
 
-Parquet files are read by batches, edge lists by pieces of text. Files of other formats are read
-whole by their reader: a `.weft` file is mapped, which takes no memory of its own.
+Parquet files are read in batches, edge lists in pieces of text. Other formats are read as a whole;
+a `.weft` file is memory-mapped.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class EdgeFiles:
         return any(directed for _, _, directed in self.found)
 
     def fingerprint(self) -> str:
-        """Return what tells whether the files are still the same."""
+        """Return a value that changes when the files do."""
         facts = [(str(path.resolve()), path.stat()) for path in self.files]
         parts = [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in facts]
         return "\n".join([*parts, repr(self.columns)])
@@ -77,7 +77,7 @@ class EdgeFiles:
 
 
 def _said(source: Source, kind: str, columns: Sequence[str] | None) -> tuple[bool, int]:
-    """Return whether a file says that it is directed, and how many vertices it says there are."""
+    """Return whether a file is directed, and its number of vertices, as far as it states them."""
     if kind == "Parquet":
         return said_by_table(source)
     if kind == "edge list":

@@ -1,4 +1,4 @@
-"""Bytes from and to files, compressed or not: mapped where possible, written atomically."""
+"""Reads and writes files, compressed or not: mapped if possible, written atomically."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from weft.topology.adjacency import Array
 _OPENERS: Final[dict[str, Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 COMPRESSIONS: Final = tuple(_OPENERS)
 
-# Lists of edges rarely shrink to less than a thirtieth; what grows further is meant to do harm.
+# Edge lists rarely compress below a thirtieth; a far larger ratio suggests a decompression bomb.
 LEAST_UNPACK_LIMIT: Final = 1 << 30
 MOST_UNPACK_RATIO: Final = 200
 _LIMIT_VARIABLE: Final = "WEFT_UNPACK_LIMIT"
@@ -35,7 +35,7 @@ _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CHUNK_BYTES: Final = 1 << 20
 _LONGEST_MESSAGE: Final = 1500
 
-# How files begin that are often met under the wrong name.
+# First bytes of file types that often have the wrong suffix.
 _MAGIC: Final = (
     (b"\x1f\x8b", "is compressed with gzip; let its name end with .gz"),
     (b"\xfd7zXZ\x00", "is compressed with xz; let its name end with .xz"),
@@ -57,11 +57,11 @@ class Source:
     ----------
     path : Path
     suffix : str
-        The suffix that chose the format, without that of a compression.
+        The suffix that chose the format, without that of the compression.
     compression : str
         `".gz"`, `".xz"`, `".bz2"` or nothing.
     unpack_limit : int, optional
-        How many bytes the file may unpack to; see `max_unpacked`.
+        The maximum number of bytes that the file may unpack to; see `max_unpacked`.
     """
 
     path: Path
@@ -70,7 +70,7 @@ class Source:
     unpack_limit: int | None = None
 
     def load(self) -> Array:
-        """Return the contents as bytes that cannot be written to: mapped, or unpacked into memory.
+        """Return the contents as read-only bytes: memory-mapped, or unpacked into memory.
 
         Raises
         ------
@@ -89,10 +89,10 @@ class Source:
         return data
 
     def max_unpacked(self) -> int:
-        """Return how many bytes the file may unpack to.
+        """Return the maximum number of bytes that the file may unpack to.
 
-        That is what the caller of `read` or the environment variable ``WEFT_UNPACK_LIMIT`` says,
-        else 200 times the size of the file, and 1 GiB for small files.
+        The limit is the argument of `read` or the environment variable ``WEFT_UNPACK_LIMIT``, or
+        else 200 times the size of the file, but at least 1 GiB.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Source:
         return int(found[1]) * _UNITS[found[2].upper()]
 
     def too_large(self, contents: str) -> FileFormatError:
-        """Return the error about contents that pass `max_unpacked`."""
+        """Return the error about contents that exceed `max_unpacked`."""
         size = self.path.stat().st_size
         return self.error(
             f"{contents}, but the file has {bytes_text(size)}. Expected at most "
@@ -122,7 +122,7 @@ class Source:
         )
 
     def _unpacked(self) -> Array:
-        """Return the unpacked contents; stops as soon as they pass the limit."""
+        """Return the unpacked contents; stops as soon as they exceed the limit."""
         kind, limit = self.compression[1:], self.max_unpacked()
         contents = io.BytesIO()
         try:
@@ -157,14 +157,14 @@ class Source:
     def error(
         self, message: str, *, line: int | None = None, byte: int | None = None
     ) -> FileFormatError:
-        """Return the error about this file; what it quotes of the file is cut if it is long."""
+        """Return an error about this file; long quotes from the file are shortened."""
         if len(message) > _LONGEST_MESSAGE:
             half = _LONGEST_MESSAGE // 2
             message = f"{message[:half]} ... {message[-half:]}"
         return FileFormatError(self.path, message, line=line, byte=byte)
 
     def other_kind(self, data: Array) -> str:
-        """Return a sentence if the contents are those of another kind of file, or nothing."""
+        """Return a sentence about the type that the contents look like, or an empty string."""
         start = data[:16].tobytes()
         for magic, meaning in _MAGIC:
             if start.startswith(magic):
@@ -174,10 +174,10 @@ class Source:
 
 @contextlib.contextmanager
 def replacing(path: Path, compression: str) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of `path` once all is written, and not otherwise.
+    """Open a new file that replaces `path` once it is written completely, and only then.
 
-    A symbolic link stays one: the file it leads to is replaced. A file that exists keeps its
-    permissions. What is not a plain file (a device, a pipe) is written to directly.
+    Of a symbolic link, the target is replaced. An existing file keeps its permissions. Devices and
+    pipes are written to directly.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -199,7 +199,7 @@ def replacing(path: Path, compression: str) -> Iterator[IO[bytes]]:
 
 
 def _created(path: Path, mode: int | None) -> IO[bytes]:
-    """Open a new file with the permissions of `mode`, or those that new files have."""
+    """Open a new file with the permissions of `mode`, or the default ones."""
     if mode is None:
         return path.open("xb")
     descriptor = os.open(
@@ -215,9 +215,9 @@ def _created(path: Path, mode: int | None) -> IO[bytes]:
 
 @contextlib.contextmanager
 def _packing(raw: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
-    """Give a file to write to, which compresses into `raw`."""
+    """Yield a file that compresses its contents into `raw`."""
     if compression == ".gz":
-        # Neither name nor time: the same graph gives the same bytes.
+        # Neither name nor time, so that the same graph always gives the same bytes.
         with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
             yield cast(IO[bytes], packed)
     elif compression:

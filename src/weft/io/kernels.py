@@ -1,7 +1,7 @@
-"""Compiled: rows of numbers from the bytes of a text file.
+"""Compiled parsers of rows of numbers in text files.
 
-The kernels know only what is regular. At anything else they stop in front of the line, and
-`weft.io.text` reads that line itself: it takes what is correct but rare, and words the error.
+The kernels parse regular lines only and stop before any other. `weft.io.text` then parses that line
+itself: it accepts rare but valid forms, and raises the errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weft.storage.compiled import njit
 
 DONE: Final = 0  # the end of the data
 FULL: Final = 1  # one more row than there is room for
-ODD: Final = 2  # a line that is not regular, or a weight of another kind
+ODD: Final = 2  # an irregular line, or a weight of another kind
 
 _NEWLINE, _SPACE, _TAB, _RETURN = 10, 32, 9, 13
 _PLUS, _MINUS, _POINT, _ZERO = 43, 45, 46, 48
@@ -30,24 +30,24 @@ _INFINITE, _NAN = np.uint64(0x7FF << 52), np.uint64(0xFFF << 51)
 
 
 class Layout(NamedTuple):
-    """How the lines of a file are made; bytes as numbers, -1 for none.
+    """The syntax of a file's lines; bytes as numbers, -1 for none.
 
     Parameters
     ----------
     separator
-        What stands between two fields, besides blanks; -1 if only blanks do.
+        The byte between two fields, in addition to blanks; -1 for blanks only.
     comment, other_comment
-        What a line begins with that is passed over.
+        The first bytes of lines to skip.
     prefix
-        What every other line begins with.
+        The first byte of all other lines.
     num_fields
-        How many fields a line has.
+        The number of fields in a line.
     src, dst, weight
-        Which fields these are; -1 for no weight.
+        The positions of these fields; -1 for no weight.
     low, high
-        The least and the largest id; `low` is taken off each.
+        The smallest and the largest id; `low` is subtracted from each.
     named
-        1 if ids are names: then a position in the file and a length take the place of each.
+        1 if ids are names: each is then returned as a position in the file and a length.
     """
 
     separator: int
@@ -65,7 +65,7 @@ class Layout(NamedTuple):
 
 @njit(cache=True)
 def count_lines(data, begin):
-    """Return how many lines there are from a position on."""
+    """Return the number of lines from a position on."""
     lines = 1
     for position in range(begin, data.size):
         lines += data[position] == _NEWLINE
@@ -96,7 +96,7 @@ def _ends_field(data, at, separator):
 
 @njit(cache=True)
 def _natural(data, at):
-    """Return the integer from 0 on that begins here (-1: there is none) and where it ends."""
+    """Return the non-negative integer that begins here (-1 if there is none) and where it ends."""
     value, begin = np.int64(0), at
     while at < data.size:
         digit = np.int64(data[at]) - _ZERO
@@ -126,9 +126,9 @@ def _unsigned(data, at):
 
 @njit(cache=True)
 def _name(data, at, separator):
-    """Return where the name that begins here is (-1: it is not regular) and where it ends.
+    """Return the spot of the name that begins here (-1 if it is irregular) and where it ends.
 
-    The result is the position, shifted by 16 bits, and the length.
+    A spot is the position, shifted by 16 bits, plus the length.
     """
     begin = at
     while at < data.size and data[at] != _NEWLINE and data[at] != separator:
@@ -146,7 +146,7 @@ def _name(data, at, separator):
 
 @njit(cache=True)
 def number_spots(data, spots):
-    """Return a number for each name, in the order of appearance, and one spot of each name.
+    """Return a number for each name, in order of appearance, and one spot of each distinct name.
 
     A hash table with open addresses, at most half full; hashes are FNV-1a.
     """
@@ -192,7 +192,7 @@ def _integer(data, at):
 
 @njit(cache=True)
 def _special(data, at):
-    """Return the bits of infinity or NaN if "inf" or "nan" stands here in any case, else 0."""
+    """Return the bits of infinity or NaN for "inf" or "nan" in any case, else 0."""
     if at + 3 > data.size or data[at] < 65:
         return np.uint64(0)
     first, second, third = data[at] | 32, data[at + 1] | 32, data[at + 2] | 32
@@ -244,7 +244,7 @@ def _decimal(data, at):
             return False, sign, at
         power += -exponent if negative else exponent
     bits = nearest_double(w, power)
-    # Digits were cut off: the number lies between w and w + 1.
+    # Digits were dropped: the number lies between w and w + 1.
     if cut and nearest_double(w + np.uint64(1), power) != bits:
         return False, sign, at
     return True, sign | bits, at
@@ -252,16 +252,16 @@ def _decimal(data, at):
 
 @njit(cache=True, nogil=True)
 def scan_rows(data, layout, kind, cursor, src, dst, weight):  # noqa: C901, PLR0915 -- see below
-    """Read lines of two ids and perhaps a weight into arrays, from a cursor on.
+    """Read lines of two ids and an optional weight into arrays, from a cursor on.
 
     Parameters
     ----------
     data : uint8 array
     layout : Layout
     kind : int
-        `SIGNED`, `UNSIGNED` or `REAL` of `weft.io.weights`: whose bits `weight` takes.
+        `SIGNED`, `UNSIGNED` or `REAL` of `weft.io.weights`: the type whose bits `weight` receives.
     cursor : int64 array
-        Position, line (from 1) and row; left at the line that was not read.
+        Position, line (from 1) and row; afterwards at the first unread line.
     src, dst, weight : int64 arrays
 
     Returns
@@ -269,7 +269,7 @@ def scan_rows(data, layout, kind, cursor, src, dst, weight):  # noqa: C901, PLR0
     int
         `DONE`, `FULL` or `ODD`.
     """
-    # One function: with a call for each field it takes four times as long.
+    # A single function: with a call per field it takes four times as long.
     at, line, row = cursor[0], cursor[1], cursor[2]
     separator, status = layout.separator, DONE
     while at < data.size:
@@ -352,26 +352,26 @@ def scan_rows(data, layout, kind, cursor, src, dst, weight):  # noqa: C901, PLR0
 
 @njit(cache=True, nogil=True)
 def scan_adjacency(data, cursor, num_vertex_numbers, weighted, numbers, degree, dst, weight):
-    """Read METIS lines: numbers of a vertex, then its neighbours (from 1), each with a weight.
+    """Read METIS lines: vertex numbers, then neighbours (from 1) with optional weights.
 
     Parameters
     ----------
     data : uint8 array
     cursor : int64 array
-        Position, line, vertex and arc; left at the line that was not read.
+        Position, line, vertex and arc; afterwards at the first unread line.
     num_vertex_numbers : int
-        How many numbers come first.
+        The number of vertex numbers at the start of each line.
     weighted : bool
         Whether a weight follows each neighbour.
     numbers, degree : int64 arrays
-        Of the vertices; `numbers` has `num_vertex_numbers` each.
+        Per vertex; `numbers` has `num_vertex_numbers` entries for each.
     dst, weight : int64 arrays
-        Of the arcs. Weights and numbers are stored as the bits of unsigned integers.
+        Per arc. Weights and numbers are stored as the bits of unsigned integers.
 
     Returns
     -------
     int
-        `DONE`, `FULL` (a neighbour more than there is room for) or `ODD`.
+        `DONE`, `FULL` (more neighbours than there is room for) or `ODD`.
     """
     at, line, row, arc = cursor[0], cursor[1], cursor[2], cursor[3]
     while at < data.size and row < degree.size:

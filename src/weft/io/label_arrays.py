@@ -1,7 +1,7 @@
 """Labels as arrays of numbers, for `.weft` files.
 
-Integers and floats are stored as they are. Strings are stored as UTF-8 one after the other, with
-the end of each; other labels likewise as JSON, tuples as lists.
+Integers and floats are stored as they are. Strings are stored as concatenated UTF-8 with their end
+positions; other labels likewise as JSON, tuples as lists.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weft.topology.adjacency import Array
 
 
 def label_arrays(labels: Array | None) -> dict[str, Array]:
-    """Return the arrays that stand for labels; none for none."""
+    """Return the arrays that represent labels; empty without labels."""
     if labels is None:
         return {}
     if labels.dtype.kind in "iuf":
@@ -42,7 +42,7 @@ def label_arrays(labels: Array | None) -> dict[str, Array]:
 def stored_labels(
     source: Source, arrays: dict[str, Array], places: Mapping[str, int], count: int, verify: bool
 ) -> Labels | None:
-    """Take the labels out of the arrays of a file; None if there are none.
+    """Remove the labels from the arrays of a file and return them; None if there are none.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def stored_labels(
     places : mapping of str to int
         The byte at which each array begins, for messages.
     count : int
-        How many labels there must be.
+        The required number of labels.
     verify : bool
-        Whether all labels must be different and present.
+        Whether to check that all labels are present and distinct.
     """
     found = {name[7:]: arrays.pop(name) for name in list(arrays) if name.startswith("labels/")}
     if not found:
@@ -74,7 +74,7 @@ def stored_labels(
 
 
 def _label_values(found: dict[str, Array]) -> Array:
-    """Return the labels that arrays stand for; raises ValueError or TypeError if they do not."""
+    """Return the labels that arrays represent; raise ValueError or TypeError if invalid."""
     if any(values.ndim != 1 for values in found.values()):
         raise ValueError("an array of labels has several dimensions")
     if found.keys() == {"number"} and found["number"].dtype.kind in "iuf":
@@ -97,7 +97,7 @@ def _label_values(found: dict[str, Array]) -> Array:
 
 
 def _json(value: Any) -> bytes:
-    """Return one label as JSON, if that gives the same label back."""
+    """Return one label as JSON; raise if it does not survive a round trip."""
     if isinstance(value, np.generic):
         value = value.item()
     text = json.dumps(value)
@@ -107,5 +107,5 @@ def _json(value: Any) -> bytes:
 
 
 def _tuples(value: Any) -> Any:
-    """Return JSON lists as tuples, which can be labels."""
+    """Return JSON with its lists as tuples, which are hashable."""
     return tuple(_tuples(part) for part in value) if isinstance(value, list) else value

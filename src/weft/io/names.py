@@ -1,8 +1,7 @@
-"""Vertex names in text files: they become numbers and labels.
+"""Vertex names in text files, as numbers and labels.
 
-The kernel leaves for each name its *spot*: where it begins in the file and how long it is, packed
-into one integer. Equal names are found by hashing those bytes; only the different ones become
-Python strings.
+The kernel returns the *spot* of each name: its position and length in the file, packed into one
+integer. Equal names are found by hashing their bytes; only distinct names become Python strings.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ LENGTH_BITS: Final = 16
 _CANONICAL: Final = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 _SHOWN: Final = 3
 
-# What the labels of a file are, as weft writes it in a comment.
+# The kind of a file's labels, as weft writes it in a comment.
 TEXT: Final = "text"
 INTEGERS: Final = "integers"
-MIXED: Final = "mixed"  # what looks like an integer is one
+MIXED: Final = "mixed"  # text that looks like an integer is one
 KINDS: Final = (TEXT, INTEGERS, MIXED)
 
 
 def spot(begin: int, length: int) -> int:
-    """Return where a name is, as one integer."""
+    """Return the spot of a name."""
     return begin << LENGTH_BITS | length
 
 
 def read_named_row(
     source: Source, text: bytes, at: int, line: int, rows: Rows
 ) -> tuple[int, int, Any]:
-    """Return the spots of both names and the weight (or None) of one line, or raise."""
+    """Return the spots of both names and the weight (or None) of a line; raise if invalid."""
     divider = re.escape(rows.separator) if rows.separator else rb"[ \t]"
     plain_field = (rb'(?!")' if rows.separator else b"") + rb"[^" + divider.strip(b"[]") + rb"]*"
     quoted = rb'"([^"]*)"' if rows.separator else rb"(?!)()"
@@ -79,7 +78,7 @@ def read_named_row(
 def number_names(
     source: Source, data: Array, src: Array, dst: Array, kind: str | None
 ) -> tuple[Array, Array, list[int] | list[str] | list[int | str]]:
-    """Return the ends as vertex numbers in the order of appearance, and the names.
+    """Return the ends as vertex numbers, in order of appearance, and the names.
 
     Parameters
     ----------
@@ -90,8 +89,8 @@ def number_names(
     src, dst : ndarray of int64
         The spots of the names.
     kind : {"text", "integers", "mixed"} or None
-        What the file says about the labels. Without it they are integers if all look like integers
-        of 64 bits, else text.
+        The kind of labels stated by the file. By default integers if all look like 64-bit integers,
+        else text.
     """
     from weft.io.kernels import number_spots
 
@@ -129,7 +128,7 @@ def _text_at(source: Source, data: Array, where: int) -> str:
 
 
 def label_texts(g: Graph, suffix: str) -> tuple[Array, str] | None:
-    """Return how each label is written in an edge list, and their kind; None without labels.
+    """Return each label as written in an edge list, and their kind; None without labels.
 
     Raises
     ------
@@ -144,7 +143,7 @@ def label_texts(g: Graph, suffix: str) -> tuple[Array, str] | None:
     kind = MIXED if len(kinds) > 1 else TEXT if True in kinds else INTEGERS
     odd = [label for label, text in zip(labels, texts, strict=True) if text is None]
     if kind == MIXED:
-        # These would come back as integers.
+        # These would be read back as integers.
         odd += [x for x in labels if isinstance(x, str) and _CANONICAL.fullmatch(x)]
     if odd:
         raise GraphError(
@@ -163,7 +162,7 @@ def label_texts(g: Graph, suffix: str) -> tuple[Array, str] | None:
 
 
 def _label_shown(label: Any) -> str:
-    """Return a label for a message; Python refuses to print the longest integers."""
+    """Return a label for a message; Python refuses to print very long integers."""
     try:
         return repr(label)[:80]
     except ValueError:
@@ -171,7 +170,7 @@ def _label_shown(label: Any) -> str:
 
 
 def _written(label: Any, suffix: str) -> str | None:
-    """Return a label as it is written, or None if that cannot be."""
+    """Return a label as written, or None if it cannot be."""
     if isinstance(label, int) and not isinstance(label, bool):
         return str(label) if abs(label) < 10**4000 else None
     if not isinstance(label, str):

@@ -42,29 +42,29 @@ def partition(  # noqa: PLR0913
 ) -> None:
     """Write the edges of files as a partitioned graph, which `weft.open` opens.
 
-    The edges need not fit into memory: they are scattered into runs on disk, and each run is sorted
-    alone. Needs disk space for the arcs twice. If it is interrupted, the same call continues it.
+    The edges need not fit into memory: they are distributed to runs on disk, and each run is sorted
+    separately. Needs twice the disk space of the arcs. If interrupted, the same call continues.
 
     Parameters
     ----------
     edges : path, or list of paths
         Edge files of any format that `weft.read` knows, or a pattern such as ``"part-*.parquet"``.
     folder : path
-        The folder to write, made if it does not exist.
+        The folder to write; created if it does not exist.
     blocks : int, optional
-        The number of blocks; by default as many as the memory asks for. A sweep skips blocks
-        without work and reads one while it works on another, so some dozens are better than a few.
+        The number of blocks; chosen by the memory limit by default. A sweep skips blocks without
+        work and reads ahead, so some dozens are better than a few.
     memory : int or str
-        How much memory sorting may take, such as "4GB", beside 16 bytes for each vertex.
+        The memory limit of sorting, such as "4GB", in addition to 16 bytes per vertex.
     directed : bool, optional
-        Whether edges run one way; by default what the files say, else True.
+        Whether edges run one way; by default as the files state, else True.
     num_vertices : int, optional
-        The number of vertices; by default one more than the largest id.
+        The number of vertices; by default the largest id plus one.
     duplicates, self_loops, keep
-        As in `Graph.from_edges`. With keep="out" or "in" only one direction is written, which takes
-        half the space: PageRank needs "in", searches need "out".
+        As in `Graph.from_edges`. With keep="out" or "in" only one direction is written, which
+        halves the space: PageRank needs "in", searches need "out".
     columns : sequence of str, optional
-        The columns to read, "src" and "dst" among them; by default all.
+        The columns to read, including "src" and "dst"; by default all.
 
     Raises
     ------
@@ -127,13 +127,13 @@ def open(
     path : str or path
         The folder or file.
     memory : int or str
-        How much memory the blocks may take at a time, such as "2GB", beside the fields of the
-        vertices. Blocks that fit are kept for the next superstep.
+        The memory limit of the blocks, such as "2GB", in addition to the vertex fields. Blocks that
+        fit are cached for the next superstep.
     device : str
-        Where sweeps run: "cpu", or "cuda" for a GPU, whose memory then holds the fields of the
-        vertices and twice the largest block; the other blocks stay on disk and in `memory`.
+        Where sweeps run: "cpu", or "cuda" for a GPU, whose memory then holds the vertex fields and
+        twice the largest block; the other blocks stay on disk and in `memory`.
     exchange : HostExchange or NcclExchange, optional
-        Of several processes that open the same graph and run the same program: each then sweeps a
+        Connects several processes that open the same graph and run the same program; each sweeps a
         part of the blocks, on its own device.
 
     Returns
@@ -145,7 +145,7 @@ def open(
     GraphError
         If there is no such graph. Its subclass `FileFormatError` if a file is damaged.
     ConfigError
-        If the memory does not hold a few blocks.
+        If the memory limit is less than a few blocks.
 
     Examples
     --------

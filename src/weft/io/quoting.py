@@ -1,4 +1,4 @@
-"""Bytes of a file as they appear in messages."""
+"""Quotes bytes of a file in messages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _SHOWN: Final = 60
 
 
 def plain(text: bytes) -> str:
-    """Return bytes for a message, what is not text among them escaped."""
+    """Return bytes for a message, with non-text bytes escaped."""
     return text.decode("utf-8", "backslashreplace")
 
 
 def shown(text: bytes) -> str:
-    """Return bytes quoted, cut if they are long."""
+    """Return bytes quoted, and shortened if long."""
     short = text.strip(b" \t\r\n")
     if len(short) <= _SHOWN:
         return repr(plain(short))

@@ -1,7 +1,7 @@
-"""Check arrays from a file before compiled code follows them as offsets and targets.
+"""Checks arrays from a file before compiled code uses them as offsets and targets.
 
-Compiled code does not test indices, so one wrong number in a file would read foreign memory. The
-arrays are read once, in blocks that fit a cache and on several threads.
+Compiled code does not check indices, so one wrong number in a file could read arbitrary memory. The
+arrays are read once, in cache-sized blocks and on several threads.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from weft.arrays.threads import num_threads
-from weft.topology.adjacency import Adjacency, Array, first_unpaired, transpose
+from weft.topology.adjacency import Adjacency, Array, first_unpaired
 
 _BLOCK: Final = 1 << 18
-_BATCH: Final = 256  # blocks that are checked before a flaw in one of them ends the search
+_BATCH: Final = 256  # blocks per round; a flaw in one of them ends the search
 _MOST_THREADS: Final = 16  # more do not add memory bandwidth
 
 
@@ -29,7 +29,7 @@ class Flaw(NamedTuple):
     position : int
         Its position in the array.
     problem : str
-        A sentence for the error message, with what was expected.
+        A sentence for the error message, including what was expected.
     """
 
     array: str
@@ -40,22 +40,22 @@ class Flaw(NamedTuple):
 def find_flaw(
     arcs: Adjacency, num_edges: int, directed: bool, *, pairs: bool = False
 ) -> Flaw | None:
-    """Return the first flaw in arrays that claim to be the adjacency of a graph, or None.
+    """Return the first flaw of arrays as an adjacency, or None.
 
     Offsets must ascend from 0 to the number of targets; targets must be vertices, ascending within
-    each row. Of an undirected graph, as many arcs must lead up as down, and the edges must be as
-    many as promised.
+    each row. In an undirected graph, equally many arcs must lead up and down, and the number of
+    edges must be as stated.
 
     Parameters
     ----------
     arcs : Adjacency
         Its last offset must be the number of targets.
     num_edges : int
-        As the file says.
+        As stated by the file.
     directed : bool
     pairs : bool
-        Whether each arc of an undirected graph must also have its opposite. This takes several
-        times as long as all the other checks together.
+        Whether to check that each arc of an undirected graph has its opposite, which takes several
+        times as long as all other checks together.
     """
     blocks = range(0, max(arcs.offsets.size - 1, 0), _BLOCK)
     flaw = _first(lambda begin: _descent(arcs.offsets, begin), blocks)
@@ -82,7 +82,7 @@ def _first(check: Callable[[int], Flaw | None], blocks: range) -> Flaw | None:
 
 
 def _descent(offsets: Array, begin: int) -> Flaw | None:
-    """Return the first offset of a block that is less than the one before it."""
+    """Return the first offset of a block that is less than its predecessor."""
     part = offsets[begin : begin + _BLOCK + 1]
     falls = part[1:] < part[:-1]
     if not falls.any():
@@ -93,7 +93,7 @@ def _descent(offsets: Array, begin: int) -> Flaw | None:
 
 
 def _wrong_target(arcs: Adjacency, begin: int) -> Flaw | None:
-    """Return the first target of a block that is no vertex, or lies below its neighbour."""
+    """Return the first target of a block that is not a vertex, or is less than its predecessor."""
     offsets, targets = arcs.offsets, arcs.targets
     n = offsets.size - 1
     part = targets[max(begin - 1, 0) : begin + _BLOCK]
@@ -115,7 +115,7 @@ def _wrong_target(arcs: Adjacency, begin: int) -> Flaw | None:
 
 
 def _wrong_counts(arcs: Adjacency, num_edges: int, blocks: range) -> Flaw | None:
-    """Return a flaw unless arcs lead up and down equally often and are as many as promised."""
+    """Return a flaw unless equally many arcs lead up and down, as many as stated."""
     offsets, targets = arcs.offsets, arcs.targets
 
     def count(begin: int) -> tuple[int, int]:
@@ -141,7 +141,7 @@ def _wrong_counts(arcs: Adjacency, num_edges: int, blocks: range) -> Flaw | None
 
 def _unpaired(arcs: Adjacency) -> Flaw | None:
     """Return a flaw if some arc has no opposite."""
-    pair = first_unpaired(arcs, transpose(arcs, None)[0])
+    pair = first_unpaired(arcs)
     if pair is None:
         return None
     row, target = pair

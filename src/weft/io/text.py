@@ -1,7 +1,7 @@
-"""Rows of numbers in text files: the compiled kernels, and every line that is not regular.
+"""Parses rows of numbers in text files: by compiled kernels, and irregular lines in Python.
 
-The kernels stop at a line that they do not know. `read_row` then reads it in Python: it is the
-definition of what a line may be, and gives the error if it is none.
+The kernels stop at a line that they cannot parse. `read_row` then parses it in Python: it defines
+what a line may be, and raises the errors.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _INTEGER: Final = re.compile(rb"[+-]?[0-9]+")
 
 @dataclass(frozen=True)
 class Rows:
-    """How the lines of a file are made, for both the kernel and the messages.
+    """The syntax of a file's lines, for both the kernels and the messages.
 
     Parameters
     ----------
     fields : tuple of str
-        What the fields of a line are: `"src"`, `"dst"` and `"weight"` are read, others passed over.
+        The names of the fields: `"src"`, `"dst"` and `"weight"` are read, others skipped.
     separator : bytes
-        What stands between two fields; nothing for blanks.
+        The separator of fields; empty for blanks.
     comments : bytes
-        What a line begins with that is passed over: up to two characters.
+        First characters of lines to skip: up to two.
     prefix : bytes
-        What every other line begins with, followed by a blank.
+        The first character of all other lines, followed by a blank.
     low, high : int
-        The least id, which becomes 0, and the largest.
+        The smallest id, which becomes 0, and the largest.
     bound : str
-        Where the largest id is told, for messages.
+        Where the largest id is defined, for messages.
     named : bool
         Whether ids are names; see `weft.io.names`.
     weights : {"auto", "integer", "real"}
-        What weights may be; with "auto" they are integers if all are. Integers are int64, or uint64
-        if some need it.
+        The type of weights; with "auto" they are integers if all are. Integers are int64, or uint64
+        if needed.
     """
 
     fields: tuple[str, ...]
@@ -64,11 +64,11 @@ class Rows:
 
     @property
     def weighted(self) -> bool:
-        """Whether there is a weight in each line."""
+        """Whether each line has a weight."""
         return "weight" in self.fields
 
     def layout(self) -> Any:
-        """Return the same for the kernel."""
+        """Return the syntax as the kernels take it."""
         from weft.io.kernels import Layout
 
         def byte(text: bytes, position: int = 0) -> int:
@@ -97,7 +97,7 @@ class Rows:
             return _BLANKS.split(text)
         parts = text.split(self.separator)
         if b'"' in text:
-            # Latin-1 gives every byte a character, and the same byte back.
+            # Latin-1 maps every byte to one character and back.
             decoded, mark = text.decode("latin-1"), self.separator.decode()
             with contextlib.suppress(csv.Error):
                 (row,) = csv.reader([decoded], delimiter=mark, skipinitialspace=True)
@@ -117,16 +117,16 @@ def parse_rows(
     data : ndarray of uint8
         Its contents.
     rows : Rows
-        How its lines are made.
+        The syntax of its lines.
     begin, line : int
         Where to begin: position and line (from 1).
     expected : int, optional
-        How many rows there must be.
+        The required number of rows.
 
     Raises
     ------
     FileFormatError
-        At the first line that is wrong.
+        At the first invalid line.
     """
     from weft.io.kernels import FULL, count_lines
 
@@ -150,7 +150,7 @@ def parse_rows(
 
 
 def line_of_row(source: Source, data: Array, rows: Rows, begin: int, line: int, row: int) -> int:
-    """Return the line that a row stands in, for messages about what only all rows show."""
+    """Return the line of a row, for errors that are found after all rows were read."""
     return int(_fill(source, data, rows, begin, line, row)[1][1])
 
 
@@ -187,7 +187,7 @@ def _fill(
 
 
 def read_row(source: Source, line: bytes, number: int, rows: Rows) -> tuple[int, int, Any]:
-    """Return source, destination and weight (or None) of one line, or raise what is wrong."""
+    """Return source, destination and weight (or None) of one line; raise if it is invalid."""
     text = line.strip(b" \t\r\n")
     if rows.prefix and (text[:1] != rows.prefix or text[1:2] not in (b" ", b"\t", b"")):
         raise source.error(
@@ -211,7 +211,7 @@ def read_row(source: Source, line: bytes, number: int, rows: Rows) -> tuple[int,
 
 
 def read_id(source: Source, part: bytes, line: int, rows: Rows, name: str) -> int:
-    """Return a vertex id, or raise what is wrong with it."""
+    """Return a vertex id; raise if it is invalid."""
     what = f"{name} is {shown(part)}"
     if not _INTEGER.fullmatch(part):
         raise source.error(
@@ -229,7 +229,7 @@ def read_id(source: Source, part: bytes, line: int, rows: Rows, name: str) -> in
 
 
 def line_at(data: Array, begin: int) -> tuple[bytes, int]:
-    """Return the line that begins at a position, and where the next one does."""
+    """Return the line that begins at a position, and the position of the next one."""
     step = 1 << 12
     end = begin
     while end < data.size:
@@ -242,7 +242,7 @@ def line_at(data: Array, begin: int) -> tuple[bytes, int]:
 
 
 def lines_from(data: Array, begin: int, number: int) -> Iterator[tuple[bytes, int, int]]:
-    """Yield lines without their end: text, number and position."""
+    """Yield lines without their newline: text, number and position."""
     while begin < data.size:
         text, after = line_at(data, begin)
         yield text, number, begin
@@ -252,7 +252,7 @@ def lines_from(data: Array, begin: int, number: int) -> Iterator[tuple[bytes, in
 def first_line(data: Array, comment: bytes) -> tuple[bytes, int, int]:
     """Return the first line that is neither empty nor a comment; empty if there is none.
 
-    With it come its number (or that of the last line) and the position of the next line.
+    Also return its number (or that of the last line) and the position of the next line.
     """
     number = 0
     for number, (text, _, at) in enumerate(lines_from(data, skip_mark(data), 1), 1):
@@ -304,7 +304,7 @@ def _fields(count: int) -> str:
 
 
 def _separated(rows: Rows, text: bytes) -> str:
-    """Say what separates the fields, and what this line has instead."""
+    """Return a phrase about the expected separator, and the one this line has instead."""
     own = f"by {plain(rows.separator)!r}" if rows.separator else "by blanks"
     others = [c for c in (b",", b";", b"\t", b" ") if c != rows.separator and c in text]
     if not rows.separator:

@@ -1,4 +1,4 @@
-"""Weights in text files: which dtype holds them all exactly."""
+"""Weights in text files, in a dtype that holds them all exactly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weft.io.compression import Source
 from weft.io.quoting import shown
 from weft.topology.adjacency import Array
 
-# What the weights are; each takes 64 bits, and the compiled kernels know them by these numbers.
+# The types of weights, all of 64 bits, as the compiled kernels number them.
 SIGNED: Final = 0
 UNSIGNED: Final = 1
 REAL: Final = 2
@@ -22,11 +22,11 @@ _INTEGER: Final = re.compile(rb"[+-]?[0-9]+")
 _REAL: Final = re.compile(
     rb"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE
 )
-_MOST_DIGITS: Final = 400  # of an integer; with more it is infinite as a double, too
+_MOST_DIGITS: Final = 400  # of an integer; with more digits it is infinite as a double, too
 
 
 class Weights:
-    """The weights of a file while it is read: int64 as long as that fits, then uint64 or float64.
+    """The weights of a file while it is read: int64 as long as they fit, then uint64 or float64.
 
     Integers stay exact: where they fit neither int64 nor uint64, they are an error, unless another
     weight makes them float64 since it is no integer.
@@ -36,9 +36,9 @@ class Weights:
     source : Source
         The file, for messages.
     expected : {"auto", "integer", "real"}
-        What weights may be; see `weft.io.text.Rows`.
+        The type of weights; see `weft.io.text.Rows`.
     room : int
-        How many there may be.
+        The maximum number of weights.
     """
 
     def __init__(self, source: Source, expected: str, room: int) -> None:
@@ -52,7 +52,7 @@ class Weights:
         return self.bits.view((np.int64, np.uint64, np.float64)[self.kind])
 
     def put(self, row: int, weight: int | float, line: int) -> bool:
-        """Store a weight that the kernel left; False if all have to be read again as float64."""
+        """Store a weight that the kernel could not read; False to read all again as float64."""
         before = self.values()[:row]
         if self.kind == REAL:
             self.values()[row] = _double(weight)
@@ -94,7 +94,7 @@ def _double(weight: int | float) -> float:
 
 
 def read_weight(source: Source, part: bytes, line: int, expected: str) -> int | float:
-    """Return a weight, or raise what is wrong with it."""
+    """Return a weight; raise if it is invalid."""
     if expected != "real" and _INTEGER.fullmatch(part):
         digits = part.lstrip(b"+-0") or b"0"
         value = int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS

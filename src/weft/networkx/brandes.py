@@ -125,7 +125,7 @@ def _looked_up(keys: Array, values: Array, wanted: Array) -> Array:
 
 
 def _edge_scale(n: int, k: int | None, normalized: bool, G: Network) -> float:
-    """Return what NetworkX multiplies sums over sources with, ends of paths counted."""
+    """Return NetworkX's factor for sums over sources, counting the ends of paths."""
     if n < 2:
         return 1.0
     count = n if k is None else k
@@ -190,7 +190,7 @@ def _most_between(own: int, other: int) -> float:
 
 
 def global_reaching_centrality(G: Network, weight: Any = None, normalized: bool = True) -> float:
-    """How far the node that reaches most is ahead of the others."""
+    """Return the lead of the node that reaches the most nodes."""
     if weight is not None:
         raise NotImplementedError("weighted reach is NetworkX's own")
     if not G.number_of_edges():

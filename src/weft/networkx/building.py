@@ -85,7 +85,7 @@ def from_scipy_sparse_array(
 def _array_refusal(given: dict[str, Any]) -> str | None:
     matrix, nodes = given["A"], given["nodelist"]
     if getattr(matrix, "ndim", 0) == 2 and matrix.dtype.kind not in "fiub":
-        return "the entries of the matrix are no numbers"
+        return "the entries of the matrix are not numbers"
     if nodes is not None and len(set(nodes)) < len(nodes):
         return "a node is given twice"
     return _kind_refusal(given)

@@ -1,4 +1,4 @@
-"""How good a partition into communities is."""
+"""Quality measures of partitions into communities."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def _inside(G: Network, partition: Any) -> tuple[int, list[Any]]:
 
 
 def intra_community_edges(G: Network, partition: Any) -> int:
-    """How many edges lie within a block."""
+    """Return the number of edges within a block."""
     return _inside(G, partition)[0]
 
 
 def inter_community_edges(G: Network, partition: Any) -> int:
-    """How many edges join two blocks."""
+    """Return the number of edges between blocks."""
     if G.is_multigraph():
         raise NotImplementedError("parallel edges with equal keys are one to NetworkX")
     return G.number_of_edges() - _inside(G, partition)[0]

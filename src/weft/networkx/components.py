@@ -52,7 +52,7 @@ weakly_connected_components = connected_components
 
 
 def number_connected_components(G: Network) -> int:
-    """How many there are."""
+    """Return the number of connected components."""
     return component_labels(G)[1]
 
 

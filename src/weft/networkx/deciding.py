@@ -91,7 +91,7 @@ _WITH_PAIRS: Final = """
 
 
 class Calls:
-    """What is known of the arguments of a function."""
+    """The known properties of a function's arguments."""
 
     def __init__(self, name: str, function: Any) -> None:
         self.name, self.function = name, function

@@ -83,7 +83,7 @@ def isolates(G: Network) -> Iterator[Any]:
 
 
 def number_of_isolates(G: Network) -> int:
-    """How many nodes have no edges."""
+    """Return the number of nodes without edges."""
     return int(_alone(G).size)
 
 
@@ -99,7 +99,7 @@ def is_isolate(G: Network, n: Any) -> bool:
 
 
 def number_of_selfloops(G: Network) -> int:
-    """How many edges have one end."""
+    """Return the number of self-loops."""
     return G.structure.num_loops
 
 
@@ -112,7 +112,7 @@ def is_negatively_weighted(G: Network, edge: Any = None, weight: Any = "weight")
 
 
 def both_ways(G: Network) -> Array:
-    """Return for each entry of a simple directed graph whether its opposite exists too."""
+    """Return whether the opposite of each entry of a simple directed graph exists too."""
     structure, size = G.structure, G.size
     ahead = structure.sources.astype(np.int64) * size + structure.targets
     back = structure.targets.astype(np.int64) * size + structure.sources

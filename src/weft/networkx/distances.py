@@ -1,4 +1,4 @@
-"""What is summed or compared over the searches from many nodes."""
+"""Sums and extremes over searches from many nodes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,6 @@ def distances(
         return levels(G, row, incoming=incoming)
     tree = relaxed(G, row, weight) if signed else shortest(G, [row], weight, incoming=incoming)
     return tree.order, tree.distance[tree.order]
-
-
-def whole_sum(values: Array) -> Any:
-    """Return the sum as Python adds it up: exact for integers."""
-    return values.sum().item() if values.dtype.kind == "i" else math.fsum(values.tolist())
 
 
 def connected(G: Network) -> bool:

@@ -48,7 +48,7 @@ def path_flows(
 def factors(
     G: Network, sampled: Array | None, normalized: bool, endpoints: bool, count: int
 ) -> Any:
-    """Return what NetworkX multiplies the sums over sources with, for that many values."""
+    """Return NetworkX's factor for sums over sources, for that many values."""
     n = G.size if endpoints else G.size - 1
     if n < 2:
         return 1.0

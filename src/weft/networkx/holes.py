@@ -46,7 +46,7 @@ def effective_size(G: Network, nodes: Any = None, weight: Any = None) -> dict[An
 
 
 def constraint(G: Network, nodes: Any = None, weight: Any = None) -> dict[Any, float]:
-    """How far the attention of a node is bound, directly and by way of others."""
+    """Return Burt's constraint of each node, through direct and indirect ties."""
     mutual, _ = _mutual(G, nodes, weight)
     total = mutual.sum(axis=1)
     parts = _shares(mutual, total)

@@ -1,4 +1,4 @@
-"""What a NetworkX graph holds after edges were added to it one after another."""
+"""The contents of a NetworkX graph after adding edges one after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NetworkX calls: functions by name, conversions, and whether a call is worth it."""
+"""The interface for NetworkX: functions by name, conversions, and whether a call is worthwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the backend serves; the standard library alone is imported here.
+"""The functions of the backend; imports only the standard library.
 
 NetworkX imports this module in every process in which `weft-networkx` is installed, so the import
 must cost next to nothing.

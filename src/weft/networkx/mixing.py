@@ -1,4 +1,4 @@
-"""How the degrees of neighbours go together."""
+"""Correlations of the degrees of neighbours."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def s_metric(G: Network) -> float:
 def rich_club_coefficient(
     G: Network, normalized: bool = True, Q: Any = 100, seed: Any = None
 ) -> dict[int, float]:
-    """How many of the possible edges there are among the nodes above each degree."""
+    """Return the fraction of possible edges that exist among the nodes above each degree."""
     if normalized:
         raise NotImplementedError("the random graph of comparison is NetworkX's own")
     if G.structure.num_loops:

@@ -233,7 +233,7 @@ class Network:
         return self._made
 
     def belong_to(self, origin: Any) -> None:
-        """Take a graph as the NetworkX graph that this was made of."""
+        """Associate a graph with the NetworkX graph that it was made of."""
         self._origin = weakref.ref(origin)
 
     def edge_data(self) -> list[dict[Any, Any]]:

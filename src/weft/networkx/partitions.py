@@ -37,7 +37,7 @@ class Edges(NamedTuple):
 
 
 def _added(edges: Edges) -> tuple[Edges, Array, Array, Array]:
-    """Return what a graph holds after edges were added: its edges, and rows without self-loops.
+    """Return the contents of a graph after adding edges: its edges, and rows without self-loops.
 
     The weights of equal pairs are summed. The rows of a directed graph have the entries that leave
     a vertex, then those that enter it.

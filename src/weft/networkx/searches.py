@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Tree(NamedTuple):
-    """What a search found: rows in order, and by row the one before and the distance.
+    """The result of a search: rows in order, and the predecessor and the distance of each row.
 
     Sources are their own parents; what was not found has the parent -1.
     """

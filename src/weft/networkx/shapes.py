@@ -1,4 +1,4 @@
-"""What kind of graph it is, by degrees, triangles and spectra."""
+"""Graph classes, by degrees, triangles and spectra."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def square_clustering(G: Network, nodes: Any = None) -> Any:
 
 
 def generalized_degree(G: Network, nodes: Any = None) -> Any:
-    """How many edges of each node lie in how many triangles."""
+    """Return how many edges of each node are in how many triangles."""
     refuse(G, multigraph=True)
     chosen = bunch(G, nodes)
     offsets, targets = G.structure.sorted_neighbors

@@ -36,7 +36,7 @@ def kosaraju_strongly_connected_components(G: Network, source: Any = None) -> It
 
 
 def number_strongly_connected_components(G: Network) -> int:
-    """How many there are."""
+    """Return the number of strongly connected components."""
     return strong_labels(G)[1]
 
 
@@ -84,7 +84,7 @@ def attracting_components(G: Network) -> Iterator[set[Any]]:
 
 
 def number_attracting_components(G: Network) -> int:
-    """How many components no edge leaves."""
+    """Return the number of components that no edge leaves."""
     return int(np.count_nonzero(_without_exit(G)[0]))
 
 

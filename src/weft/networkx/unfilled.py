@@ -1,4 +1,4 @@
-"""NetworkX graphs that are arrays until somebody looks at their dictionaries.
+"""NetworkX graphs that remain arrays until their dictionaries are accessed.
 
 A function of this backend that returns a graph returns one of these. To functions that weft serves
 it is a converted graph already. The first look at its rows fills dictionaries from the arrays and
@@ -78,7 +78,7 @@ UnfilledDiGraph = _unfilled(nx.DiGraph, "_succ", "_pred")
 
 
 def network_of(graph: Any) -> Network | None:
-    """Return what a graph is made of while its rows are not filled yet."""
+    """Return the source arrays of a graph whose rows are not filled yet."""
     found: Network | None = graph.__dict__.get("_network") if type(graph) in _KINDS else None
     return found
 

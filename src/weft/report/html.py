@@ -185,7 +185,7 @@ circle.vertex { fill: var(--vertex); }
 
 
 def page_html(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str:
-    """Return a page that needs no other file and no network.
+    """Return a self-contained page that needs no network.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def page_html(title: str, lead: str, sections: Iterable[tuple[str, str]]) -> str
     lead : str
         HTML below the title.
     sections : iterable of (str, str)
-        A heading and HTML for each section; those without HTML are left out.
+        A heading and HTML for each section; empty sections are omitted.
     """
     body = "\n".join(
         f"<section>\n<h2>{escape(name)}</h2>\n{text}\n</section>" for name, text in sections if text

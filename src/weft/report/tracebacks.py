@@ -1,4 +1,4 @@
-"""Tracebacks that end at the user's lines: frames of weft between them are left out."""
+"""Tracebacks that end at the user's lines and omit frames of weft."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def hides_frames(method: F) -> F:
-    """Let errors of a method that runs programs show the user's frames alone.
+    """Make errors of a method that runs programs show only the user's frames.
 
     The environment variable ``WEFT_TRACEBACK=full`` keeps all frames.
     """
@@ -32,7 +32,7 @@ def hides_frames(method: F) -> F:
 
 
 def as_shown(error: WeftError) -> WeftError:
-    """Return an error with the user's frames alone, unless all are asked for."""
+    """Return an error with only the user's frames, unless all are requested."""
     if os.environ.get("WEFT_TRACEBACK") == "full":
         return error
     return error.with_traceback(_users_frames(error.__traceback__))

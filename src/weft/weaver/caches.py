@@ -27,20 +27,22 @@ L1H, L1M, L2H, L2M, L3H, L3M, DRAM = (
     "cores_per_socket", "l3_bytes"))  # fmt: skip
 
 
-class Caches(NamedTuple):
-    """The state of the memory system; of a cache, tags with the cycle of each line's arrival."""
+class Level(NamedTuple):
+    """The lines of one level: their tags, the cycle in which each arrives, and its last use."""
 
-    tag1: Any  # core, set, way
-    fill1: Any
-    used1: Any
-    tag2: Any  # set, way
-    fill2: Any
-    used2: Any
+    tag: Any
+    fill: Any
+    used: Any
+
+
+class Caches(NamedTuple):
+    """The state of the memory system."""
+
+    l1: Level  # by core, set, way
+    l2: Level  # by set, way
     dirty2: Any
-    tag3: Any
-    fill3: Any
-    used3: Any
-    mshr1: Any  # core, number: the cycle from which it is free
+    l3: Level
+    mshr1: Any  # by core and number: the cycle from which it is free
     mshr2: Any
     bank: Any  # of L2: the cycle from which it is free
     channel: Any
@@ -57,11 +59,12 @@ def empty_caches(m: Machine) -> Caches:
     two = (sets_of(m.l2_bytes, m.line_bytes, m.l2_ways), m.l2_ways)
     three = (sets_of(m.l3_bytes, m.line_bytes, m.l3_ways), m.l3_ways)
 
-    def tags(shape: tuple[int, ...]) -> list[Any]:
-        return [np.full(shape, -1, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)]
+    def level(shape: tuple[int, ...]) -> Level:
+        empty = np.full(shape, -1, np.int64)
+        return Level(empty, np.zeros(shape, np.int64), np.zeros(shape, np.int64))
 
-    return Caches(  # type: ignore[call-arg]
-        *tags(one), *tags(two), np.zeros(two, np.int8), *tags(three),
+    return Caches(
+        level(one), level(two), np.zeros(two, np.int8), level(three),
         np.zeros((m.cores, m.mshrs), np.int64), np.zeros(m.l2_mshrs, np.int64),
         np.zeros(m.l2_banks, np.int64), np.zeros(m.dram_channels, np.int64),
     )  # fmt: skip
@@ -114,16 +117,16 @@ def beyond_l2(c: Any, cfg: Any, line: Any, issued: Any, now: Any, counts: Any) -
     """Return the cycle in which a line that L2 lacks has come from L3 or the DRAM."""
     if cfg[P_L3B] == 0:
         return dram(c, cfg, line, issued, now, counts)
-    s = line % c.tag3.shape[0]
-    way = found(c.tag3[s], line)
+    s = line % c.l3.tag.shape[0]
+    way = found(c.l3.tag[s], line)
     if way >= 0:
         counts[L3H] += 1
-        c.used3[s, way] = now
-        return max(now + cfg[P_L3T], c.fill3[s, way])
+        c.l3.used[s, way] = now
+        return max(now + cfg[P_L3T], c.l3.fill[s, way])
     counts[L3M] += 1
     done = dram(c, cfg, line, issued, now + cfg[P_L3T], counts)
-    way = victim(c.tag3[s], c.used3[s])
-    c.tag3[s, way], c.fill3[s, way], c.used3[s, way] = line, done, now
+    way = victim(c.l3.tag[s], c.l3.used[s])
+    c.l3.tag[s, way], c.l3.fill[s, way], c.l3.used[s, way] = line, done, now
     return done
 
 
@@ -136,25 +139,25 @@ def at_l2(
     free = max(issued, c.bank[bank])
     c.bank[bank] = free + busy
     begin = max(now, free)
-    if c.tag2.shape[0] == 1:  # there is no L2
+    if c.l2.tag.shape[0] == 1:  # there is no L2
         return beyond_l2(c, cfg, line, issued, begin, counts)
-    s = line % c.tag2.shape[0]
-    way = found(c.tag2[s], line)
+    s = line % c.l2.tag.shape[0]
+    way = found(c.l2.tag[s], line)
     if way >= 0:
         counts[L2H] += 1
-        c.used2[s, way] = begin
+        c.l2.used[s, way] = begin
         if write:
             c.dirty2[s, way] = 1
-        return max(begin + cfg[P_L2T], c.fill2[s, way])
+        return max(begin + cfg[P_L2T], c.l2.fill[s, way])
     counts[L2M] += 1
     slot = free_slot(c.mshr2)
     begin = max(begin + cfg[P_L2T], c.mshr2[slot])
     done = beyond_l2(c, cfg, line, issued, begin, counts)
     c.mshr2[slot] = done
-    way = victim(c.tag2[s], c.used2[s])
-    if c.dirty2[s, way] and c.tag2[s, way] >= 0:  # written back: takes the channel, delays nobody
-        dram(c, cfg, c.tag2[s, way], issued, begin, counts)
-    c.tag2[s, way], c.fill2[s, way], c.used2[s, way] = line, done, begin
+    way = victim(c.l2.tag[s], c.l2.used[s])
+    if c.dirty2[s, way] and c.l2.tag[s, way] >= 0:  # written back: delays no request
+        dram(c, cfg, c.l2.tag[s, way], issued, begin, counts)
+    c.l2.tag[s, way], c.l2.fill[s, way], c.l2.used[s, way] = line, done, begin
     c.dirty2[s, way] = write
     return done
 
@@ -162,27 +165,27 @@ def at_l2(
 @_jit
 def load_line(c: Any, cfg: Any, core: Any, line: Any, now: Any, counts: Any) -> Any:
     """Return the cycle in which a line that a core loads has come."""
-    s = line % c.tag1.shape[1]
-    way = found(c.tag1[core, s], line)
+    s = line % c.l1.tag.shape[1]
+    way = found(c.l1.tag[core, s], line)
     if way >= 0:
         counts[L1H] += 1
-        c.used1[core, s, way] = now
-        return max(now + cfg[P_L1T], c.fill1[core, s, way])
+        c.l1.used[core, s, way] = now
+        return max(now + cfg[P_L1T], c.l1.fill[core, s, way])
     counts[L1M] += 1
     slot = free_slot(c.mshr1[core])
     begin = max(now + cfg[P_L1T], c.mshr1[core, slot])
     done = at_l2(c, cfg, line, now, begin, 1, 0, counts)
     c.mshr1[core, slot] = done
-    way = victim(c.tag1[core, s], c.used1[core, s])
-    c.tag1[core, s, way], c.fill1[core, s, way], c.used1[core, s, way] = line, done, now
+    way = victim(c.l1.tag[core, s], c.l1.used[core, s])
+    c.l1.tag[core, s, way], c.l1.fill[core, s, way], c.l1.used[core, s, way] = line, done, now
     return done
 
 
 @_jit
 def store_line(c: Any, cfg: Any, core: Any, line: Any, now: Any, busy: Any, counts: Any) -> Any:
     """Write a line through to L2, or let L2 combine it; return the cycle of the answer."""
-    s = line % c.tag1.shape[1]
-    way = found(c.tag1[core, s], line)
+    s = line % c.l1.tag.shape[1]
+    way = found(c.l1.tag[core, s], line)
     if way >= 0:
-        c.tag1[core, s, way] = -1  # read again after the write
+        c.l1.tag[core, s, way] = -1  # read again after the write
     return at_l2(c, cfg, line, now, now + cfg[P_L1T], busy, 1, counts)

@@ -17,7 +17,7 @@ LIMIT = 200_000  # cycles of a round: more means that the unit hangs
 
 
 class Steppable(Protocol):
-    """What a core can drive: the model, or the RTL in a simulator."""
+    """The interface that a core drives: the model, or the RTL in a simulator."""
 
     p: Parameters
 
@@ -37,7 +37,7 @@ class SharedMemory:
         self.cycle = 0
 
     def reply(self) -> tuple[tuple[str, int, int], list[int]] | None:
-        """Return what arrives in this cycle."""
+        """Return the replies that arrive in this cycle."""
         if self._replies and self._replies[0][0] == self.cycle:
             return self._replies.popleft()[1:]
         return None
@@ -105,7 +105,7 @@ class Core:
         self._random = random.Random(self.seed)
 
     def cycle(self, given: Inputs) -> Outputs:
-        """Let one cycle pass; a fault raises `WeaverError`."""
+        """Advance by one cycle; a fault raises `WeaverError`."""
         given.mem_busy = self.busy > 0 and self._random.random() < self.busy
         given.mem_reply = self.memory.reply()
         out = self.unit.tick(given)
@@ -119,7 +119,7 @@ class Core:
         return out
 
     def register(self, warp: int, rows: Sequence[Row | None]) -> None:
-        """Let a warp register a row on each lane; None where the lane is masked."""
+        """Register a row per lane of a warp; None for masked lanes."""
         mask = sum(1 << lane for lane, row in enumerate(rows) if row is not None)
         words = [[0 if row is None else row[k] for row in rows] for k in range(3)]
         padding = [0] * (self.unit.p.lanes - len(rows))
@@ -130,7 +130,7 @@ class Core:
         raise TimeoutError("the unit does not take a registration")
 
     def barrier(self, warps: int) -> None:
-        """Let the barrier of a round pass, with so many warps."""
+        """Pass the barrier of a round, with this many warps."""
         self.cycle(Inputs(barrier=warps))
 
     def play(self, round_: Round) -> list[Work]:
@@ -141,7 +141,7 @@ class Core:
         return list(self._distribute(round_))
 
     def _distribute(self, round_: Round) -> Iterator[Work]:
-        """Let every warp ask until it gets none: decode, read the locations, think, decode."""
+        """Run every warp until it gets no more work: decode, read the locations, think, decode."""
         waiting = deque(round_.warps)
         skips = deque(sorted(round_.skips, key=lambda pair: pair[1]))
         due: list[tuple[int, int]] = []  # when a warp asks again

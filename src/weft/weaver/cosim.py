@@ -1,4 +1,4 @@
-"""Co-simulation: what the model was given and told, cycle by cycle, against the RTL."""
+"""Co-simulation: compares the inputs and outputs of the model with the RTL, cycle by cycle."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ NARROW = 1 << 31
 
 @dataclass(frozen=True)
 class Mapping:
-    """How the model runs a program: schedule, format, direction and machine."""
+    """The options of a run on the model: schedule, format, direction and machine."""
 
     schedule: str = "weaver"
     format: str = ""  # the one that suits the schedule: coo for `edge`, else csr

@@ -8,7 +8,7 @@ from weft.errors import FaultError
 
 
 class Fault(IntEnum):
-    """What a program did that the unit cannot serve; the number is the fault register's value."""
+    """The faults of the unit; the number is the fault register's value."""
 
     NONE = 0
     TABLE_OVERFLOW = 1

@@ -77,7 +77,7 @@ def encode(instruction: Instruction) -> int:
     word |= operation.function << (12 if operation.opcode == CUSTOM1 else 25)
     for operand, register in instruction.registers.items():
         if not 0 <= register < 32:
-            raise ConfigError(f"{operand}={register} is no register. Expected 0 to 31.")
+            raise ConfigError(f"{operand}={register} is not a register. Expected 0 to 31.")
         word |= register << _PLACES[operand]
     return word
 
@@ -98,7 +98,7 @@ def decode(word: int) -> Instruction:
             found = Instruction(operation.name, registers)
             if encode(found) == word:
                 return found
-    raise ConfigError(f"{word:#010x} is no instruction of the Weaver unit.")
+    raise ConfigError(f"{word:#010x} is not an instruction of the Weaver unit.")
 
 
 def text(instruction: Instruction) -> str:

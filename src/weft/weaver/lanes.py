@@ -1,4 +1,4 @@
-"""What the lanes of a warp compute, and the cycles it takes. Compiled by Numba."""
+"""Computes the lanes of a warp, and counts the cycles. Compiled by Numba."""
 
 from __future__ import annotations
 

@@ -53,11 +53,7 @@ class Simulator:
         bufs = memory.table(kernel.buffers)
         names = [] if eghw is None else [eghw[k] for k in sorted(eghw)]
         layout = np.array([memory.table([n])[0][:3] for n in names] or [[0, 0, 0]], np.int64)
-        fresh = empty_caches(m)  # times begin again with each launch, contents stay
-        self.caches = fresh._replace(
-            tag1=self.caches.tag1, tag2=self.caches.tag2, tag3=self.caches.tag3,
-            dirty2=self.caches.dirty2,
-        )  # fmt: skip
+        self.caches = self._next_caches()
         self.units = empty_units(m)
         total = m.cores * m.warps
         regs = np.zeros((total, kernel.registers, m.threads), np.int64)
@@ -84,6 +80,16 @@ class Simulator:
         if self.traced:
             result.trace = [trace[: int(fault[3])]]
         return result
+
+    def _next_caches(self) -> Caches:
+        """Return the caches with their contents; cycles begin again with each launch."""
+        old, fresh = self.caches, empty_caches(self.machine)
+        return fresh._replace(
+            l1=fresh.l1._replace(tag=old.l1.tag),
+            l2=fresh.l2._replace(tag=old.l2.tag),
+            dirty2=old.dirty2,
+            l3=fresh.l3._replace(tag=old.l3.tag),
+        )
 
 
 def _fault(kernel: Kernel, found: Any) -> FaultError:

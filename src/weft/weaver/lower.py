@@ -37,7 +37,7 @@ def kind_of(dtype: np.dtype[Any]) -> int:
 
 @dataclass
 class Site:
-    """Where a block runs: which register holds which vertex, and what may be loaded.
+    """The context of a block: the registers of vertices, and the available loads.
 
     Parameters
     ----------

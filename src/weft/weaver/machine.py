@@ -81,8 +81,8 @@ class Machine:
             raise ConfigError(f"threads={self.threads} of a warp is too many. Expected up to 64.")
         if self.entries % self.threads:
             raise ConfigError(
-                f"entries={self.entries} is no multiple of threads={self.threads}. Expected whole "
-                "rows of the sparse table."
+                f"entries={self.entries} is not a multiple of threads={self.threads}. Expected "
+                "whole rows of the sparse table."
             )
 
     @property
@@ -101,13 +101,13 @@ _PLACE = {each.name: k for k, each in enumerate(fields(Machine))}
 
 
 def place(name: str) -> int:
-    """Return where a parameter stands in `Machine.vector`."""
+    """Return the position of a parameter in `Machine.vector`."""
     return _PLACE[name]
 
 
 @dataclass
 class Counters:
-    """What a run took; adding two gives the run of one after the other."""
+    """The counters of a run; the sum of two is that of running both in sequence."""
 
     cycles: int = 0
     phases: Any = field(default_factory=lambda: np.zeros(len(Phase), np.int64))  # core cycles

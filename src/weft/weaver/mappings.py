@@ -1,4 +1,4 @@
-"""Who takes which rows and slots: each schedule of the model writes its own stream.
+"""The schedules of the model, which assign rows and slots by writing streams.
 
 ``vertex`` a thread takes a row · ``edge`` a thread takes a slot · ``warp`` 32 rows are shared by
 their warp · ``block`` the rows of a core by all its warps · ``weaver`` rows are registered, and the
@@ -274,12 +274,12 @@ def _block(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> No
         ):
             _shared_edge(asm, sweep, reader, position, zero, count)
         with asm.within(Phase.REGISTRATION):
-            asm.emit("bar")  # nobody reads the table any more
+            asm.emit("bar")  # no thread reads the table any more
 
 
 @contextmanager
 def _rounds(asm: Assembler, reader: Reader, machine: Machine) -> Iterator[tuple[int, int]]:
-    """Open the loop over the rounds of a core; gives the row of the thread and who registers.
+    """Open the loop over a core's rounds; return the thread's row and the registering threads.
 
     A round takes as many rows as the table has entries, or as there are threads. All warps of a
     core go through all its rounds, whether they register or not.

@@ -15,7 +15,7 @@ from weft.weaver.machine import Counters, Machine
 
 @dataclass
 class Simulation:
-    """What a run on the model gave and took.
+    """The results and the counters of a run on the model.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ class Watched(Unit):
         self.frames: list[dict[str, Any]] = []
 
     def tick(self, given: Inputs) -> Outputs:
-        """Keep the registers, then go on."""
+        """Save the registers, then advance."""
         out = super().tick(given)
         answer = "" if out.answer is None else f"warp {out.answer[0]}: "
         if out.answer is not None:
@@ -42,7 +42,7 @@ class Watched(Unit):
 
 
 def unit_frames(rows: Sequence[tuple[int, int, int]], lanes: int = 4) -> list[dict[str, Any]]:
-    """Return what a unit of a few lanes holds in each cycle of a round over rows."""
+    """Return the state of a unit of a few lanes in each cycle of a round over rows."""
     entries = -(-max(1, len(rows)) // lanes) * lanes
     p = Parameters(lanes=lanes, warps=max(2, entries // lanes), entries=entries, latency=2)
     unit = Watched(p)

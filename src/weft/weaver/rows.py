@@ -1,4 +1,4 @@
-"""How streams read a format: the answers of its parts as instructions."""
+"""Reads formats in streams: the expressions of their parts as instructions."""
 
 from __future__ import annotations
 

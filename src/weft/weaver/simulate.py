@@ -1,8 +1,8 @@
-"""The cycle model: executes instruction streams warp by warp, and tells what they took.
+"""The cycle model: executes instruction streams warp by warp, and counts their cycles.
 
-Streams are really executed: registers and memory hold values, branches follow them, and caches see
-the addresses. Each core issues one instruction of one warp per cycle, in the order of cycles over
-all cores; what an instruction needs is known by the scoreboard of its registers.
+Streams are actually executed: registers and memory hold values, branches follow them, and caches
+see the addresses. Each core issues one instruction of one warp per cycle, in the order of cycles
+over all cores; what an instruction needs is known by the scoreboard of its registers.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ FIELDS = ("op", "d", "a", "b", "c", "imm", "type", "phase")
 
 
 class Phase(IntEnum):
-    """What a cycle is spent on, as the thesis divides it."""
+    """The phase that a cycle belongs to, as the thesis divides them."""
 
     INIT = 0
     REGISTRATION = 1

@@ -19,7 +19,7 @@ Filter = Callable[[Assembler, int], int]
 
 
 class Around(NamedTuple):
-    """What a mapping knows when it comes to an edge."""
+    """The facts known to a mapping at an edge."""
 
     known: Known | None = None  # of its row
     gathered: list[Registers] | None = None  # where the messages of the row are combined
@@ -32,7 +32,7 @@ PLAIN = Around()
 
 @dataclass
 class Sink:
-    """Where the messages of one reduction go."""
+    """The destination of one reduction's messages."""
 
     reduction: Reduction
     buffers: tuple[str, ...]  # of the fields that take them, selecting ones together
@@ -43,7 +43,7 @@ class Sink:
 
 @dataclass
 class Sweep:
-    """What happens at each edge of a step.
+    """The work at each edge of a step.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Sweep:
         ]  # fmt: skip
 
     def close_row(self, asm: Assembler, base: int, gathered: list[Registers], owned: bool) -> None:
-        """Deliver what a lane has gathered from a row; `owned`: nobody else writes there."""
+        """Deliver the gathered value of a lane's row; `owned`: no other lane writes there."""
         for sink, parts in zip(self.sinks, gathered, strict=True):
             kind, name = kind_of(sink.dtypes[0]), sink.buffers[0]
             lowering = self._lowering(asm, {})

@@ -29,7 +29,7 @@ SCRIPT = (
 
 @dataclass(frozen=True)
 class Synthesis:
-    """What one unit takes."""
+    """The resources of one unit."""
 
     lanes: int
     luts: int
@@ -92,7 +92,7 @@ def _read(p: Parameters, text: str, reports: dict[str, str]) -> Synthesis:
 
 
 def table(sizes: tuple[int, ...] = (4, 8, 16, 32, 64), **parameters: Any) -> list[Synthesis]:
-    """Return what units of several widths take."""
+    """Return the resources of units of several widths."""
     found = []
     for lanes in sizes:
         found.append(synthesise(Parameters(lanes=lanes, entries=16 * lanes, **parameters)))

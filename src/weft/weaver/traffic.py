@@ -1,4 +1,4 @@
-"""How warps reach memory: coalescing, and the hardware that gathers edges. Compiled by Numba."""
+"""Memory accesses of warps: coalescing, and the edge-gathering hardware. Compiled by Numba."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def eghw_batch(
     u: Any, eg: Any, eg_lines: Any, caches: Any, cfg: Any, core: Any, now: Any, lanes: Any,
     layout: Any, data: Any, counts: Any,
 ) -> Any:  # fmt: skip
-    """Let the edge-gathering hardware make its next batch: return its cycle and its lanes.
+    """Form the next batch of the edge-gathering hardware: return its cycle and its lanes.
 
     `eg` holds: the cycle, the entry, the slot, the end of the row, whether the offsets are read.
     Reads have `eghw_outstanding` places in flight; a row's edges wait for its offsets.

@@ -76,8 +76,8 @@ class Parameters:
                 )
         if self.entries % self.lanes:
             raise ConfigError(
-                f"entries={self.entries} is no multiple of lanes={self.lanes}. Expected whole rows "
-                f"of the sparse table."
+                f"entries={self.entries} is not a multiple of lanes={self.lanes}. Expected whole "
+                f"rows of the sparse table."
             )
         if not 1 <= self.id_bits <= 63:
             raise ConfigError(f"id_bits={self.id_bits} is not possible. Expected 1 to 63.")
@@ -100,7 +100,7 @@ class Request:
 
 @dataclass
 class Inputs:
-    """What the core and the memory tell the unit in a cycle."""
+    """The inputs of the unit from core and memory in a cycle."""
 
     reg: tuple[int, int, list[int], list[int], list[int]] | None = None  # warp, mask, vid, loc, deg
     barrier: int = 0  # the number of warps that passed it; 0: no barrier
@@ -113,7 +113,7 @@ class Inputs:
 
 @dataclass
 class Outputs:
-    """What the unit tells in the same cycle."""
+    """The outputs of the unit in the same cycle."""
 
     state: State
     decode_ready: bool = True
@@ -181,7 +181,7 @@ class Unit:
     # -- one cycle
 
     def tick(self, given: Inputs) -> Outputs:
-        """Return what the unit tells in this cycle, and go to the next one."""
+        """Return the outputs of this cycle, and advance to the next one."""
         room = len(self.queue) < self.p.warps
         out = Outputs(self.state, room, fault=self.fault, fault_warp=self.fault_warp)
         # Every decision is made on what the registers hold at the beginning of the cycle.
@@ -201,7 +201,7 @@ class Unit:
         return out
 
     def _arbitrate(self, given: Inputs, out: Outputs) -> str:
-        """Choose who has the memory port: the output, DEC_LOC, a registration, the reader."""
+        """Choose the user of the memory port: the output, DEC_LOC, a registration, the reader."""
         if given.mem_busy:
             return ""
         p = self.p
@@ -227,7 +227,7 @@ class Unit:
         return ""
 
     def _fault_of(self, reg: tuple[int, int, list[int], list[int], list[int]]) -> Fault:
-        """Return what is wrong with a registration; the first cause in this order."""
+        """Return the fault of a registration; the first cause in this order."""
         warp, mask, *words = reg
         p = self.p
         if warp >= p.rows:
@@ -355,7 +355,7 @@ class Unit:
         return self.open and free and bool(self.unread) and (self.p.read_ahead or needed)
 
     def _calls(self, given: Inputs, granted: str, out: Outputs) -> list[Callable[[], None]]:
-        """Return what registrations, barriers and decodes of this cycle change, in order."""
+        """Return the changes by registrations, barriers and decodes of this cycle, in order."""
         found: list[Callable[[], None]] = []
         if given.reg is not None and not self.open:
             fault = self._fault_of(given.reg)
@@ -379,7 +379,7 @@ class Unit:
         return found
 
     def _written(self, warp: int) -> None:
-        """Note that a word of a registration has been written."""
+        """Record that a word of a registration has been written."""
         if self.step == 2:
             self.registered |= 1 << warp
         self.step = (self.step + 1) % 3

@@ -16,7 +16,7 @@ from weft.weaver.unit_timing import empty_units, pass_barrier, serve, skip
 
 @dataclass(frozen=True)
 class Woven:
-    """What the unit handed out.
+    """The work that the unit distributed.
 
     Attributes
     ----------

@@ -1,12 +1,12 @@
-"""Compiled: rows and values out of the dictionaries of a NetworkX graph, and rows into them.
+"""Compiled access to the dictionaries of a NetworkX graph: reads rows and values, writes rows.
 
 The kernels call CPython's C API by name on the addresses of live dictionaries. They hold the GIL,
-run no Python code, and give up (with a code, never with an exception) on anything but plain
+run no Python code, and give up (with a status code, never an exception) on anything but plain
 dictionaries, floats, integers and booleans.
 
 Both directions of an edge share one dictionary of attributes (of keys, in a multigraph). Its
-address therefore pairs the two entries, so the labels of the far ends are never looked up: a hash
-table over addresses costs one cache miss per entry, a look-up of a label four.
+address therefore pairs the two entries without looking up the labels of the far ends: a hash table
+of addresses costs one cache miss per entry, a label lookup four.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba import types
 
 from weft.storage.compiled import njit
 
-MISSING: Final = 1  # what `read_values` met, as bits
+MISSING: Final = 1  # what `read_values` encountered, as bits
 FLOAT: Final = 2
 INTEGER: Final = 4
 BOOLEAN: Final = 8
@@ -146,7 +146,7 @@ def entry_addresses(adjacency: int, targets: Any, upper: bool, found: Any) -> in
 
 @njit(cache=True)
 def value_addresses(dictionaries: Any, found: Any) -> int:
-    """Collect the values of dictionaries one after another; return their number, or -1."""
+    """Collect the values of several dictionaries; return their number, or -1."""
     items = np.zeros(3, np.intp)
     at = items.ctypes.data
     count = 0
@@ -162,7 +162,7 @@ def value_addresses(dictionaries: Any, found: Any) -> int:
 
 @njit(cache=True)
 def sizes(dictionaries: Any, found: Any) -> bool:
-    """Fill in the sizes of dictionaries; False if one of them is none."""
+    """Store the sizes of dictionaries; False if one is not a dictionary."""
     for i in range(dictionaries.size):
         found[i] = size_of(dictionaries[i])
         if found[i] < 0:
@@ -175,7 +175,7 @@ def sizes(dictionaries: Any, found: Any) -> bool:
 def read_values(
     dictionaries: Any, order: Any, name: int, kinds: Any, floats: Any, integers: Any
 ) -> int:
-    """Read one attribute out of every dictionary, in a given order; return what was met, as bits.
+    """Read one attribute from every dictionary, in a given order; return the cases met, as bits.
 
     `kinds` has the addresses of the types float, numpy.float64, int and bool.
     """
@@ -235,7 +235,7 @@ def attribute_names(dictionaries: Any, names: Any) -> int:
 
 @njit(cache=True)
 def fill_rows(rows: Any, nodes: Any, data: Any, offsets: Any, targets: Any, edges: Any) -> bool:
-    """Put the entries of all rows into their dictionaries; False if memory ran out.
+    """Store the entries of all rows in their dictionaries; False if memory ran out.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weft.graph.graph import Graph
 
 PARENT = "parent"
-"""The field of results that holds vertices rather than numbers."""
+"""The result field that holds vertices rather than numbers."""
 
 
 class TableLayout(NamedTuple):

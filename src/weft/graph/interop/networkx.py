@@ -101,10 +101,10 @@ def write_network(g: Any, multigraph: bool | None) -> Any:
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would look at every new dictionary several times.
+    """Pause the garbage collector, which would traverse every new dictionary several times.
 
-    Afterwards what was made counts as old: to freeze and to unfreeze it moves the list of all
-    objects, where a collection would visit each of them.
+    Afterwards the new objects count as old: freezing and unfreezing moves the list of all objects,
+    while a collection would visit each of them.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -137,7 +137,7 @@ def fill_rows(
 ) -> None:
     """Fill the dictionaries of a simple graph, row by row; parallel edges leave the last one.
 
-    That is what `add_edges_from` does, in a tenth of the time. Each side has the dictionaries of
+    Equivalent to `add_edges_from`, in a tenth of the time. Each side has the dictionaries of
     the rows in the order of the nodes, their offsets, their targets and the edge of each entry
     (None if they are in order).
     """

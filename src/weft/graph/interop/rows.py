@@ -18,7 +18,7 @@ import numpy as np
 from weft.graph.interop import dictionaries as kernels
 from weft.topology.adjacency import Array
 
-_UNSORTED: Final = 4096  # so few dictionaries are read in any order
+_UNSORTED: Final = 4096  # up to this many dictionaries are read in any order
 _MOST_NAMES: Final = 64
 _KINDS: Final = np.array([id(float), id(np.float64), id(int), id(bool)], np.intp)
 
@@ -37,7 +37,7 @@ class Rows:
         Undirected: the first entry of the same edge, -1 where this is the first. Directed: the
         entry of each edge in the order of `network.pred`, None if that was not read.
     directed, multigraph
-        What kind of graph it is.
+        The kind of graph.
     """
 
     nodes: list[Any]
@@ -94,7 +94,7 @@ _plain: dict[type[Any], bool] = {}
 
 
 def is_plain(kind: type[Any]) -> bool:
-    """Whether a class of graphs has the rows that its dictionaries say."""
+    """Whether a graph class stores its rows in plain dictionaries."""
     if kind not in _plain:
         _plain[kind] = _own_rows(kind)
     return _plain[kind]
@@ -280,7 +280,7 @@ def read_column(
 
 
 def _typed(met: int, floats: Array, integers: Array) -> tuple[Array, Array | None]:
-    """Return what was read in its own dtype, and which items had a value."""
+    """Return the values in their own dtype, and which items had one."""
     mask = None
     if met & kernels.MISSING:
         # An integer at a missing place is 0 where the float is NaN; a NaN that was given is kept.

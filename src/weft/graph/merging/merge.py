@@ -1,8 +1,8 @@
 """unite and intersect: two sparse vectors, or the rows of two graphs, with a traced operator.
 
-Rows are merged, not searched. All rows of both operands in turn make one merge path, which is cut
-into equal shares whatever the rows: as many as there are threads on a CPU, one for every eight
-entries on a GPU (`merge.cuh`). A cut is found by a binary search.
+Rows are merged, not searched. All rows of both operands form one merge path, which is cut into
+equal shares regardless of row boundaries: as many as there are threads on a CPU, one for every
+eight entries on a GPU (`merge.cuh`). A cut is found by a binary search.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
 
 
 def unite(a: Any, b: Any, function: Operator, *, missing: tuple[Any, Any] | None = None) -> Any:
-    """Return what either of two sparse vectors, or either of two graphs, has.
+    """Return the union of two sparse vectors, or of two graphs.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def unite(a: Any, b: Any, function: Operator, *, missing: tuple[Any, Any] | None
     function
         ``f(x, y)`` combines the values (weights) that meet at one id or edge. It is traced.
     missing
-        What stands for a value that `a`, or `b`, does not have; by default a value that stands
-        alone passes unchanged.
+        The default for a missing value of `a`, or of `b`; without it, a value without a counterpart
+        passes unchanged.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def unite(a: Any, b: Any, function: Operator, *, missing: tuple[Any, Any] | None
 
 
 def intersect(a: Any, b: Any, function: Operator) -> Any:
-    """Return what both of two sparse vectors, or both of two graphs, have; see `unite`.
+    """Return the intersection of two sparse vectors, or of two graphs; see `unite`.
 
     Examples
     --------
@@ -130,13 +130,13 @@ def _merge(left: Rows, right: Rows, how: tuple[Operator, Any], union: bool, devi
     functions = _functions(function, missing, types, result)
     if not backend_of(device).takes_kernels:
         return _on_threads(left, right, functions, result, union)
-    return _on_device(left, right, functions, result, union, device)
+    return merged_on_device(left, right, functions, result, union, device)
 
 
 def _functions(
     function: Operator, missing: Any, types: tuple[Any, Any], result: Any
 ) -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Return by name the functions of values that meet and of those alone, with their types."""
+    """Return by name the functions for matching and for unmatched values, with their types."""
     if missing is None:
         lone: tuple[Any, Any] = (lambda x: x), (lambda y: y)
     else:
@@ -158,7 +158,7 @@ def _on_threads(left: Rows, right: Rows, functions: Any, result: Any, union: boo
     cols, values = np.empty(total + shares, left.cols.dtype), np.empty(total + shares, result)
 
     def run(k: int) -> tuple[int, int, int]:
-        low, high = cuts[k] + k, cuts[k + 1] + k + 1  # an entry of room at the end of each
+        low, high = cuts[k] + k, cuts[k + 1] + k + 1  # room for one entry at the end of each
         done: tuple[int, int, int] = kernel(
             tuple(left), tuple(right), cuts[k], cuts[k + 1], union, ends,
             (cols[low:high], values[low:high]),
@@ -183,7 +183,7 @@ def _on_threads(left: Rows, right: Rows, functions: Any, result: Any, union: boo
             np.concatenate([x[cuts[k] + k :][: found[k][0]] for k in range(shares)])
             for x in (cols, values)
         ]
-    # Rows behind the last entry end where it does.
+    # Rows after the last entry end at the same position.
     return Rows(np.maximum.accumulate(offsets), *whole)
 
 
@@ -196,9 +196,14 @@ def _template() -> str:
 # -- a GPU -----------------------------------------------------------------------------------------
 
 
-def _on_device(
+def merged_on_device(
     left: Rows, right: Rows, functions: Any, result: Any, union: bool, device: Device
 ) -> Rows:
+    """Return the union or the intersection of rows on a device, with columns of one type.
+
+    `functions` has the function ``both`` of values that meet, and ``one`` and ``other`` of values
+    of the left and of the right that stand alone, each with the types of what it takes.
+    """
     from weft.backends import device_functions as texts
 
     xp, total = device.xp, int(left.cols.size + right.cols.size)
@@ -286,7 +291,7 @@ def _vector(x: Any, name: str) -> Rows:
 
 
 def _alike(left: Rows, right: Rows, xp: Any) -> tuple[Rows, Rows]:
-    """Return rows whose arrays lie side by side, with columns of one type."""
+    """Return rows with contiguous arrays and columns of one type."""
     wide = np.result_type(left.cols.dtype, right.cols.dtype)
     wide = wide if wide.kind in "iu" else np.dtype(np.int64)
     return tuple(  # type: ignore[return-value]

@@ -1,6 +1,7 @@
 """The merge of one share of two lists of rows, as text for Numba.
 
-`both`, `one` and `other` stand for traced functions: of two values that meet, and of one alone.
+`both`, `one` and `other` stand for traced functions: of two matching values, and of one without a
+counterpart.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ def compiled(function: Any) -> Any:
 
 
 def both(x: Any, y: Any) -> Any:
-    """Return what two values that meet become."""
+    """Return the result of two matching values."""
     return x + y
 
 
 def one(x: Any) -> Any:
-    """Return what a value of the left rows becomes alone."""
+    """Return the result of an unmatched value of the left rows."""
     return x
 
 
 def other(y: Any) -> Any:
-    """Return what a value of the right rows becomes alone."""
+    """Return the result of an unmatched value of the right rows."""
     return y
 
 
@@ -37,9 +38,9 @@ def other(y: Any) -> Any:
 def merge_share(
     left: Any, right: Any, begin: int, end: int, union: bool, ends: Any, out: Any
 ) -> tuple[Any, int, int]:
-    """Merge the entries from one place of the merge path to another; return what was written.
+    """Merge the entries between two places of the merge path; return the number written.
 
-    Also the first row that was finished and the one behind the last. `ends` gets their ends,
+    Also return the first finished row and the one after the last. `ends` gets their ends,
     counted from the first entry of the share.
     """
     left_offsets, left_cols, left_values = left
@@ -84,7 +85,7 @@ def merge_share(
             used += np.uint64((k == m) | union)
             a += np.uint64(k <= m)
             b += np.uint64(m <= k)
-        if union:  # what is left of one side
+        if union:  # the rest of one side
             while a < a_end and a + b < stop:
                 out_cols[used], out_values[used] = left_cols[a], one(left_values[a])
                 a, used = a + step, used + step

@@ -1,6 +1,6 @@
 """DIMACS (`.gr`): graphs for shortest paths and, in the dialect of PACE, for treewidth.
 
-Shortest paths (9th DIMACS Challenge, 2006): ``c`` begins a comment, ``p sp n m`` tells the size and
+Shortest paths (9th DIMACS Challenge, 2006): ``c`` begins a comment, ``p sp n m`` gives the size and
 ``a u v w`` is an arc of length w. Treewidth (PACE Challenge, 2016): ``p tw n m``, then ``u v`` for
 each undirected edge. Both count vertices from 1.
 """
@@ -32,7 +32,7 @@ def read(source: Source, options: Options) -> Graph:
         )
     if parts[0] != b"p" or len(parts) < 2 or parts[1] not in _DIALECTS:
         raise source.error(
-            f"the first line that is no comment is {shown(text)}. Expected 'p sp n m' (shortest "
+            f"the first line other than comments is {shown(text)}. Expected 'p sp n m' (shortest "
             "paths) or 'p tw n m' (treewidth), with the numbers of vertices and edges."
             + source.other_kind(data),
             line=line,
@@ -55,7 +55,8 @@ def read(source: Source, options: Options) -> Graph:
 def write(g: Graph, file: IO[bytes], suffix: str) -> None:
     """Write the treewidth dialect if undirected without weights, else that of shortest paths.
 
-    There an arc must have a length: 1 if there are no weights. Undirected edges become two arcs.
+    The latter requires a length for each arc: 1 in graphs without weights. Undirected edges become
+    two arcs.
     """
     src, dst, weight = g.to_edges()
     if weight is not None and weight.dtype.kind == "f":

@@ -1,10 +1,10 @@
 """Edge lists (`.txt .el .wel .csv .tsv`): one edge per line, as SNAP and GAP publish them.
 
-A line holds two ids from 0 on and perhaps a weight, separated by blanks, tabs, commas or semicolons
-(the first line decides). Lines that begin with ``#`` or ``%`` are comments; SNAP's
-``# Undirected graph`` and ``# Nodes: 5 Edges: 7`` are understood. The first line may name the
-columns. Where ids are labels, weft writes ``ids are labels (text)``, ``(integers)`` or ``(mixed)``
-into the first comment, so that they come back as what they were.
+A line holds two ids from 0 on and an optional weight, separated by blanks, tabs, commas or
+semicolons (the first line decides). Lines that begin with ``#`` or ``%`` are comments; SNAP's ``#
+Undirected graph`` and ``# Nodes: 5 Edges: 7`` are understood. The first line may name the columns.
+Where ids are labels, weft writes ``ids are labels (text)``, ``(integers)`` or ``(mixed)`` into the
+first comment, so that labels keep their types.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _NUMBER: Final = re.compile(rb"[+-]?\.?[0-9]")
 _LABELLED: Final = re.compile(rb"ids are labels(?: \(([a-z]+)\))?")
 _SEPARATORS: Final = (b",", b";")
 _COMMENTS: Final = b"#%"
-# Files that other programs read without knowing comments: there only what must be said is.
+# Formats whose other readers do not support comments, so weft writes only the required ones.
 _TERSE: Final = (".csv", ".el", ".wel")
 
 
 class _Head:
-    """What stands before the edges: comments, and names of columns."""
+    """The lines before the edges: comments, and column names."""
 
     def __init__(
         self, source: Source, data: Array, columns: tuple[str, ...] | None, options: Options
@@ -101,7 +101,7 @@ class _Head:
 
 
 def _checked_separator(sep: str) -> bytes:
-    """Return the character between two fields, nothing standing for blanks."""
+    """Return the character between two fields; empty for blanks."""
     if sep in (" ", "\t", "\\t", "tab"):
         return b""
     odd = not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep.isalnum()
@@ -114,7 +114,7 @@ def _checked_separator(sep: str) -> bytes:
 
 
 def _not_separated(text: bytes, sep: str | None) -> str:
-    """Say that a line is one field, and what may separate it."""
+    """Return the error for a line of one field, with the separator it seems to have."""
     found = [c for c in (",", ";", "\t", "|", ":", "/", " ") if c.encode() in text]
     told = f"does not hold sep={sep!r}" if sep is not None else "is one field"
     hint = f"; pass sep={found[0]!r}" if found else ""
@@ -123,14 +123,14 @@ def _not_separated(text: bytes, sep: str | None) -> str:
 
 
 def _are_names(parts: list[bytes], labelled: bool) -> bool:
-    """Tell whether the first line names the columns; where ids are names, it must do so plainly."""
+    """Whether the first line names the columns; if ids are names, it must use the standard ones."""
     if labelled:
         return {"src", "dst"} <= {_KNOWN.get(plain(part).lower()) for part in parts}
     return not any(_NUMBER.match(part) for part in parts)
 
 
 def _default_fields(source: Source, data: Array, parts: list[bytes], line: int) -> tuple[str, ...]:
-    """Return what the fields of a line are if nothing names them."""
+    """Return the meaning of each field if there is no header."""
     if len(parts) in (2, 3):
         return ("src", "dst", "weight")[: len(parts)]
     raise source.error(
@@ -141,7 +141,7 @@ def _default_fields(source: Source, data: Array, parts: list[bytes], line: int) 
 
 
 def _named(source: Source, data: Array, parts: list[bytes], line: int) -> tuple[str, ...]:
-    """Return the fields that a line of names stands for."""
+    """Return the fields that a header line names."""
     names = tuple(
         _KNOWN.get(name, name) for name in (plain(part).strip().lower() for part in parts)
     )
@@ -205,7 +205,7 @@ def read(source: Source, options: Options) -> Graph:
 
 
 def said_by_list(source: Source, columns: Sequence[str] | None) -> tuple[bool, int]:
-    """Return whether an edge list says that it is directed, and how many vertices."""
+    """Return whether an edge list is directed, and its number of vertices, as stated in it."""
     options = Options(columns=columns)
     head = _Head(source, source.load(), _checked_columns(source, options), options)
     return head.directed, head.nodes
@@ -253,7 +253,7 @@ def write(g: Graph, file: IO[bytes], suffix: str) -> None:
 
 
 def _looks_like_names(texts: Array, src: Array, dst: Array) -> bool:
-    """Tell whether a reader would take the first edge for the names of the columns."""
+    """Whether a reader would mistake the first edge for a header."""
     return bool(src.size) and _are_names(
         [texts[int(ends[0])].encode() for ends in (src, dst)], labelled=True
     )

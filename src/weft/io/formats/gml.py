@@ -1,7 +1,7 @@
 """GML (`.gml`): nested lists of keys and values in plain text.
 
 Format: M. Himsolt: GML: A portable Graph File Format (Universität Passau, 1997). Numeric attributes
-become columns; lists inside nodes and edges, such as coordinates for drawing, are passed over.
+become columns; lists inside nodes and edges, such as coordinates for drawing, are skipped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class _Tokens:
-    """The words of a file, one after the other."""
+    """The tokens of a file."""
 
     def __init__(self, source: Source, data: bytes) -> None:
         self.source, self.data = source, data
@@ -43,7 +43,7 @@ class _Tokens:
         return self.source.error(message, line=self.data.count(b"\n", 0, self.at) + 1)
 
     def next(self) -> tuple[str, Any]:
-        """Return the kind of the next word, and the word; an empty kind at the end."""
+        """Return the kind of the next token, and the token; an empty kind at the end."""
         while self.at < len(self.data):
             match = _TOKEN.match(self.data, self.at)
             if match is None:
@@ -74,7 +74,7 @@ class _Tokens:
     def entries(self, depth: int = 0) -> Iterator[tuple[str, Any]]:
         """Yield the keys and values of a list, up to its bracket; None stands for a list.
 
-        Whoever takes a None reads the entries of that list, or skips them.
+        The caller that receives None must read the entries of that list, or skip them.
         """
         while True:
             kind, key = self.next()
@@ -82,7 +82,7 @@ class _Tokens:
                 return
             if kind != "key":
                 raise self.error(
-                    f"{key!r} stands where a key is due. Expected a key, or the end of the list."
+                    f"{key!r} is not a key. Expected a key, or the end of the list."
                     if kind else "the file ends within a list. Expected ']'; it was cut."
                 )  # fmt: skip
             kind, value = self.next()
@@ -91,7 +91,7 @@ class _Tokens:
             yield key, None if kind == "mark" else value
 
     def skip(self, depth: int) -> None:
-        """Pass over the entries of a list and those in it."""
+        """Skip the entries of a list, including nested lists."""
         if depth > _DEEPEST:
             raise self.error(f"lists are nested more than {_DEEPEST} deep. Expected less.")
         for _, value in self.entries(depth):
@@ -132,7 +132,7 @@ def _graph(tokens: _Tokens) -> Described:
             item = _item(tokens)
             number = item.pop("id", None)
             if type(number) is not int or number in found.ids:
-                raise tokens.error(f"a node has the id {number!r}. Expected an integer of its own.")
+                raise tokens.error(f"a node has the id {number!r}. Expected a unique integer.")
             found.ids[number] = len(found.ids)
             label = item.pop("label", None)
             named += label is not None
@@ -149,12 +149,12 @@ def _graph(tokens: _Tokens) -> Described:
             tokens.skip(2)
     _place(tokens, found, edges)
     if named < len(found.names) or len(set(found.names)) < len(found.names):
-        found.names = list(found.ids)  # labels that name no vertex are for drawing
+        found.names = list(found.ids)  # duplicate labels do not identify vertices
     return found
 
 
 def _place(tokens: _Tokens, found: Described, edges: list[Any]) -> None:
-    """Translate the ends of the edges, which may come before the nodes."""
+    """Translate the ends of the edges, which may precede the nodes."""
     for end in edges:
         if end not in found.ids:
             raise tokens.error(f"an edge ends at {end}. Expected the id of a node of the graph.")
@@ -162,7 +162,7 @@ def _place(tokens: _Tokens, found: Described, edges: list[Any]) -> None:
 
 
 def _item(tokens: _Tokens) -> dict[str, Any]:
-    """Return the values of a node or an edge; lists in it are passed over."""
+    """Return the values of a node or an edge; nested lists are skipped."""
     found: dict[str, Any] = {}
     for key, value in tokens.entries(2):
         if value is None:

@@ -1,10 +1,10 @@
-"""Graphs of LDBC Graphalytics (`.properties .e .v`): three files beside each other.
+"""Graphs of LDBC Graphalytics (`.properties .e .v`): three files in one folder.
 
 The `.v` file lists the ids of the vertices, one per line; the `.e` file the edges, two ids and
-perhaps properties per line, each undirected edge once; the `.properties` file names both, says
-whether the graph is directed and what the properties are. Ids are any integers from 0 on: they
-become the labels of the vertices, which are numbered in the order of their ids, unless the ids
-count from 0 without gaps. Reading one of the three files finds the others by its name.
+perhaps properties per line, each undirected edge once; the `.properties` file names both, and
+states whether the graph is directed and which properties there are. Ids are integers from 0 on.
+They become the labels of the vertices, which are numbered in the order of their ids, unless the ids
+count from 0 without gaps. Given one of the three files, the reader finds the others by name.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _named(source: Source, name: str | None, suffix: str) -> Source | None:
 
 
 def _facts(about: Source) -> dict[str, str]:
-    """Return the properties of the graph by the last parts of their names."""
+    """Return the properties of the graph by the last part of each name."""
     found: dict[str, str] = {}
     for text, number, _ in lines_from(about.load(), 0, 1):
         told = text.decode("utf-8", "replace").strip()
@@ -104,7 +104,7 @@ def _facts(about: Source) -> dict[str, str]:
 
 
 def _edges(edges: Source, facts: Mapping[str, str]) -> tuple[Array, Array, Array | None, int]:
-    """Return the ends and weights of all edges, and the line they begin in."""
+    """Return the ends and weights of all edges, and the line in which they start."""
     none = np.zeros(0, np.int64)
     if not edges.compression and edges.path.stat().st_size == 0:
         return none, none, None, 1
@@ -125,7 +125,7 @@ def _edges(edges: Source, facts: Mapping[str, str]) -> tuple[Array, Array, Array
 
 
 def _ids(vertices: Source) -> Array:
-    """Return the ids of the vertices, rising."""
+    """Return the ids of the vertices, in ascending order."""
     if not vertices.compression and vertices.path.stat().st_size == 0:
         return np.zeros(0, np.int64)
     data = vertices.load()
@@ -141,7 +141,7 @@ def _ids(vertices: Source) -> Array:
 
 
 def _plain_ids(data: Array) -> Array | None:
-    """Return the ids if every line is one; None leaves it to `_checked_ids`."""
+    """Return the ids if every line is one; otherwise None, for `_checked_ids` to report."""
     if not np.isin(np.unique(data), np.frombuffer(b"0123456789\n", np.uint8)).all():
         return None
     lines = data.tobytes().removesuffix(b"\n").split(b"\n")
@@ -151,7 +151,7 @@ def _plain_ids(data: Array) -> Array | None:
 
 
 def _checked_ids(vertices: Source, data: Array) -> Array:
-    """Return the ids line by line, or raise what is wrong."""
+    """Return the ids, read line by line; raise at the first invalid one."""
     known: list[int] = []
     for text, number, _ in lines_from(data, 0, 1):
         part = text.strip()

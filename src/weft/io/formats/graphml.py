@@ -1,8 +1,8 @@
 """GraphML (`.graphml`): an XML file of nodes and edges with typed attributes.
 
 Format: U. Brandes, M. Eiglsperger, I. Herman, M. Himsolt, M. S. Marshall: GraphML Progress Report
-(Graph Drawing 2001). Nested graphs, hyperedges and declarations of entities are refused; ports are
-passed over. Numeric attributes become columns.
+(Graph Drawing 2001). Nested graphs, hyperedges and declarations of entities are rejected; ports are
+ignored. Numeric attributes become columns.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TYPES: Final[dict[str, Any]] = {
 
 
 class _Reader:
-    """Collects what the events of the parser say."""
+    """Collects vertices and edges from the events of the parser."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.found = source, Described()
@@ -62,7 +62,7 @@ class _Reader:
         self.parser.EntityDeclHandler = self.refuse_entity
 
     def read(self, data: bytes) -> Described:
-        """Return what a file describes."""
+        """Return the described graph."""
         try:
             self.parser.Parse(data, True)
         except expat.ExpatError as error:
@@ -82,11 +82,11 @@ class _Reader:
         return self.found
 
     def fail(self, message: str) -> NoReturn:
-        """Raise an error at the present line."""
+        """Raise an error at the current line."""
         raise self.source.error(message, line=self.parser.CurrentLineNumber)
 
     def refuse_entity(self, *_: Any) -> None:
-        """Entities may grow without bound; GraphML needs none."""
+        """Reject entities, which may expand without bound; GraphML needs none."""
         self.fail("the file declares an XML entity. Expected none; remove the declaration.")
 
     def begin(self, tag: str, given: dict[str, str]) -> None:
@@ -99,7 +99,7 @@ class _Reader:
             self._begin_graph(given)
         elif name in ("node", "edge"):
             if self.item is not None:
-                self.fail(f"a <{name}> stands inside another item. Expected it in <graph>.")
+                self.fail(f"a <{name}> is nested in another item. Expected it in <graph>.")
             self.item = {}
             begin = self._node if name == "node" else self._edge
             begin(given)
@@ -110,7 +110,7 @@ class _Reader:
             self.text = ""
 
     def characters(self, text: str) -> None:
-        """Take the text of an attribute."""
+        """Append text of an attribute."""
         if self.open and self.open[-1] in ("data", "default"):
             self.text += text
 
@@ -153,7 +153,7 @@ class _Reader:
         name = given.get("id")
         if name is None or name in self.found.ids:
             self.fail(f"a <node> has {'no id' if name is None else f'the id {name!r} of another'}. "
-                      "Expected an id of its own.")  # fmt: skip
+                      "Expected a unique id.")  # fmt: skip
         self.found.ids[name] = len(self.found.ids)
         self.found.names.append(name)
 
@@ -165,7 +165,7 @@ class _Reader:
             self.found.directed = _TRUTHS.get(kind, False)
         for side in ("source", "target"):
             end = given.get(side)
-            if end not in self.found.ids:  # perhaps a node further down
+            if end not in self.found.ids:  # the node may follow later
                 place = len(self.found.ends)
                 self.pending.append((place, end, self.parser.CurrentLineNumber))
             self.found.ends.append(self.found.ids.get(end, -1))

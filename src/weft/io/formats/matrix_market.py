@@ -35,7 +35,7 @@ _SYMMETRIES: Final = ("general", "symmetric", "skew-symmetric")
 
 
 def _banner(source: Source, data: Array) -> tuple[str, str]:
-    """Return the field and the symmetry that the first line tells."""
+    """Return the field and the symmetry given by the first line."""
     text = next(lines_from(data, skip_mark(data), 1))[0]
     words = plain(text[:200]).lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
@@ -99,7 +99,7 @@ def read(source: Source, options: Options) -> Graph:
 
 
 def _check_negatable(source: Source, weight: Array, line: int) -> None:
-    """Raise unless int64 holds every weight with both signs."""
+    """Raise unless int64 can hold every weight with either sign."""
     if weight.dtype == np.uint64 or bool((weight == np.iinfo(np.int64).min).any()):
         raise source.error(
             "the matrix is skew-symmetric, and some entry is 2**63 or more in size. Expected "

@@ -1,9 +1,10 @@
 """METIS (`.graph`, `.metis`): line k lists the neighbours of vertex k, counted from 1.
 
 Format: Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", version 5.1,
-section 4.1. The head is ``n m [fmt [ncon]]``; the digits of fmt say whether lines hold the size of
-the vertex (100), `ncon` weights of it (010) and a weight after each neighbour (001). Comments begin
-with ``%``. Each undirected edge stands in two lines; the vertex columns are `size` and `weight`.
+section 4.1. The header is ``n m [fmt [ncon]]``; the digits of fmt state whether lines hold the size
+of the vertex (100), `ncon` weights of it (010) and a weight after each neighbour (001). Comments
+begin with ``%``. Each undirected edge is listed in two lines; the vertex columns are `size` and
+`weight`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def read(source: Source, options: Options) -> Graph:
 def _head(
     source: Source, data: Array, parts: list[bytes], line: int
 ) -> tuple[int, int, bool, int, bool]:
-    """Return vertices, edges, whether sizes are there, weights per vertex, whether edges have."""
+    """Return the header: vertices, edges, whether sizes, vertex weights, whether edge weights."""
     if not 2 <= len(parts) <= 4:
         raise source.error(
             f"the head is {shown(b' '.join(parts))}. {_HEAD}." + source.other_kind(data), line=line
@@ -76,8 +77,8 @@ def _head(
                 line=line,
             )
         ncon = given
-    # A number and what ends it take two bytes, and every vertex has a line; the last may lack both
-    # its end and, without neighbours, itself.
+    # A number and its delimiter take at least two bytes, and every vertex has a line; the last line
+    # may lack its newline and, without neighbours, be missing.
     numbers = n * (ncon + int(flags[0])) + 2 * m * (1 + int(flags[2]))
     if max(n, 2 * numbers) > data.size + 2:
         raise source.error(
@@ -110,7 +111,7 @@ def _parse(
             f"of the {m} edges in line {line}; correct the number there.",
             line=last,
         )
-    # The line of a last vertex without neighbours may lack its end.
+    # A last vertex without neighbours may have no newline.
     if row == n - 1 and num_numbers == 0:
         row += 1
     if row < n:
@@ -136,14 +137,14 @@ def _parse(
 
 
 def _integers(bits: Array) -> Array:
-    """Return the integers that bits stand for: int64 if they fit, else uint64."""
+    """Return 64-bit words as integers: int64 if they fit, else uint64."""
     return bits.view(np.uint64) if bool((bits < 0).any()) else bits
 
 
 def _odd_line(
     source: Source, text: bytes, line: int, row: int, shape: tuple[int, int, int, bool]
 ) -> GraphError:
-    """Return the error about a line that the kernel could not read."""
+    """Return the error for a line that the kernel could not read."""
     n, _, num_numbers, weighted = shape
     parts = text.split()
     who = f"of vertex {row + 1}"
@@ -171,7 +172,7 @@ def _odd_line(
 
 
 def _is_mirrored(graph: Graph, degree: Array, dst: Array, weight: Array) -> bool:
-    """Tell at once whether the arcs of the file are those of the graph made from the upper half."""
+    """Whether the arcs of the file equal those of the graph built from its upper half."""
     if graph.directed:
         return False
     arcs = graph.topology.out
@@ -185,7 +186,7 @@ def _is_mirrored(graph: Graph, degree: Array, dst: Array, weight: Array) -> bool
 def _check_pairs(
     source: Source, data: Array, begin: int, line: int, src: Array, dst: Array, weight: Array
 ) -> None:
-    """Raise unless every arc has its opposite, with the same weight, in whatever order."""
+    """Raise unless every arc has its opposite, with the same weight, in any order."""
     upper, lower = np.flatnonzero(src < dst), np.flatnonzero(src > dst)
     n = max((int(ends.max()) + 1 for ends in (src, dst) if ends.size), default=0)
     wrong: int | None = None
@@ -216,7 +217,7 @@ def _check_pairs(
 
 
 def _first_unpaired(src: Array, dst: Array) -> int:
-    """Return an arc whose opposite is there less often than itself."""
+    """Return an arc that is listed more often than its opposite."""
     order = np.lexsort((dst, src))
     turned = np.lexsort((src, dst))
     differs = (src[order] != dst[turned]) | (dst[order] != src[turned])
@@ -229,7 +230,7 @@ def _first_unpaired(src: Array, dst: Array) -> int:
 def _first_differing(
     src: Array, dst: Array, weight: Array, upper: Array, lower: Array
 ) -> int | None:
-    """Return an arc with another weight than its opposite; parallel ones may come in any order."""
+    """Return an arc whose weight differs from its opposite's; parallel ones may be in any order."""
     ones = upper[np.lexsort((weight[upper], dst[upper], src[upper]))]
     others = lower[np.lexsort((weight[lower], src[lower], dst[lower]))]
     differs = np.flatnonzero(weight[ones] != weight[others])
@@ -271,7 +272,7 @@ def write(g: Graph, file: IO[bytes], suffix: str) -> None:
     if flags != "000":
         head += f" {flags}" + (f" {ncon}" if ncon > 1 else "")
     file.write(f"{head}\n".encode())
-    # One dtype for all: next to int64, NumPy would turn uint64 into float64.
+    # One dtype for all: NumPy would convert a mix of int64 and uint64 to float64.
     fields = [arcs.targets.astype(np.uint64) + np.uint64(1)]
     if weight is not None:
         fields.append(weight.astype(np.uint64))

@@ -1,7 +1,7 @@
 """NumPy archives (`.npz`): a sparse matrix as `scipy.sparse.save_npz` writes it.
 
-Entry (i, j) is the weight of the edge i -> j. weft adds to the archive whether edges run one way
-and whether they have weights, which SciPy passes over.
+Entry (i, j) is the weight of the edge i -> j. weft also stores whether the graph is directed and
+weighted, which SciPy ignores.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read(source: Source, options: Options) -> Graph:
 
 
 def _matrix(source: Source, held: dict[str, Any]) -> Any:
-    """Return the sparse matrix in an archive, its parts checked."""
+    """Return the sparse matrix in an archive, after checking its parts."""
     from scipy import sparse
 
     layout = held.get("format")
@@ -99,7 +99,7 @@ def write(g: Graph, file: IO[bytes], suffix: str) -> None:
         "indices": matrix.indices, "indptr": matrix.indptr,
         "directed": g.directed, "weighted": g.weighted,
     }  # fmt: skip
-    archive = BytesIO()  # the writer goes back in it, which a compressed file does not allow
+    archive = BytesIO()  # the writer seeks, which a compressed file does not allow
     np.savez_compressed(archive, **arrays)
     file.write(archive.getbuffer())
 

@@ -1,8 +1,8 @@
 """Parquet (`.parquet`): a table with the columns `src`, `dst`, and each edge column.
 
-The number of vertices, whether edges run one way and whether ids are labels are kept in the
-metadata of the table. `source` and `target` are read as well, as `Graph.to_pandas` names them; ids
-may be text. Needs PyArrow.
+The metadata of the table store the number of vertices, whether the graph is directed, and whether
+ids are labels. The names `source` and `target`, used by `Graph.to_pandas`, are also read; ids may
+be text. Needs PyArrow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from weft.topology.adjacency import Array
 _MAGIC: Final = b"PAR1"
 _ENDS: Final = ("src", "dst")
 _OTHER_ENDS: Final = ("source", "target")
-_INDEX: Final = "__index_level_"  # how pandas begins the names of columns that hold an index
+_INDEX: Final = "__index_level_"  # prefix of pandas' index columns
 _LARGEST_ITEM: Final = 8  # bytes of a number
 
 
@@ -48,8 +48,8 @@ def _pyarrow() -> tuple[Any, Any]:
 class _Table:
     """An open Parquet file, read one column at a time.
 
-    Errors name the byte of the footer. Where a column begins is told by its metadata, and PyArrow
-    ends the process if that is damaged.
+    Errors name the byte of the footer, whose metadata locate the columns. PyArrow aborts the
+    process if those are damaged, so they are checked first.
     """
 
     def __init__(self, source: Source) -> None:
@@ -73,12 +73,12 @@ class _Table:
             raise self.damaged("the footer", error, self.footer) from None
 
     def _opened(self, pyarrow: Any, parquet: Any, texts: list[str]) -> Any:
-        """Open the file; columns of text are read as dictionaries, so that repetition is cheap."""
+        """Open the file; text columns are read as dictionaries, which makes repetition cheap."""
         reader = pyarrow.BufferReader(pyarrow.py_buffer(self.data))
         return parquet.ParquetFile(reader, page_checksum_verification=True, read_dictionary=texts)
 
     def _check_rows(self) -> None:
-        """Raise if the numbers of rows disagree, or the columns would take too much memory."""
+        """Raise if the row counts disagree, or the columns would need too much memory."""
         metadata = self.file.metadata
         groups = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
         if min(groups, default=0) < 0 or sum(groups) != metadata.num_rows:
@@ -102,7 +102,7 @@ class _Table:
         self.footer = max(0, self.data.size - 8 - length)
 
     def damaged(self, what: str, error: BaseException, byte: int) -> FileFormatError:
-        """Return the error about a part of the file that PyArrow could not read."""
+        """Return the error for a part of the file that PyArrow could not read."""
         reason = " ".join(str(error).split())[:200]
         return self.source.error(
             f"{what} cannot be read ({reason}). Expected sound Parquet data; fetch it again.",
@@ -112,7 +112,7 @@ class _Table:
     def column(self, name: str) -> Array:
         """Return a column of numbers."""
         kind = self.file.schema_arrow.field(name).type
-        if not self._is_number(kind):  # before a column of text fills the memory
+        if not self._is_number(kind):  # before a text column fills the memory
             raise self.source.error(
                 f"the column {name!r} holds {kind}. Expected numbers; number names with "
                 "np.unique(names, return_inverse=True), or leave the column out with columns=.",
@@ -136,7 +136,7 @@ class _Table:
         return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
     def edge_column(self, name: str) -> Array:
-        """Return a column that edges of a graph can have: its name and its dtype are checked."""
+        """Return an edge column, after checking its name and dtype."""
         try:
             EdgeColumns.check_name(name)
             values = self.column(name)
@@ -219,7 +219,7 @@ def read(source: Source, options: Options) -> Graph:
 
 
 def _count(source: Source, table: _Table, src: Array, dst: Array) -> int:
-    """Return the number of vertices: what the metadata say, or one more than the largest id."""
+    """Return the number of vertices: from the metadata, or the largest id plus one."""
     said = table.facts.get(b"num_vertices", b"0")
     if not said.isdigit() or len(said) > 18:
         raise source.error(
@@ -239,7 +239,7 @@ def _count(source: Source, table: _Table, src: Array, dst: Array) -> int:
 def _labelled(
     table: _Table, ends: tuple[str, ...], texts: list[bool]
 ) -> tuple[Array, Array, int, Array]:
-    """Return the ends as numbers, in the order in which their labels appear, and the labels."""
+    """Return the ends as numbers, in order of first appearance of their labels, and the labels."""
     pyarrow, _ = _pyarrow()
     if all(texts):
         codes = arrow_codes(pyarrow, table.names_of(ends[0]), table.names_of(ends[1]))
@@ -273,7 +273,7 @@ def _numeric(table: _Table, names: list[str], ends: tuple[str, ...]) -> list[str
 
 
 def said_by_table(source: Source) -> tuple[bool, int]:
-    """Return whether a table says that it is directed, and how many vertices."""
+    """Return whether a table is directed, and its number of vertices, as far as it states them."""
     facts = _Stream(source).facts
     said = facts.get(b"num_vertices", b"0")
     return facts.get(b"directed", b"true") != b"false", int(said) if said.isdigit() else 0
@@ -287,7 +287,7 @@ def chunks_of_table(
 
 
 class _Stream:
-    """A Parquet file that is read by batches, so that it need not fit into memory."""
+    """A Parquet file that is read in batches, so that it need not fit into memory."""
 
     def __init__(self, source: Source, columns: Sequence[str] | None = None) -> None:
         self.source = source
@@ -311,7 +311,7 @@ class _Stream:
         """Yield batches of rows."""
         try:
             batches = self.file.iter_batches(most, columns=self.names, use_threads=False)
-            if self.file.metadata.num_rows == 0:  # one batch tells which columns there are
+            if self.file.metadata.num_rows == 0:  # the first batch determines the columns
                 batches = iter([self.file.read(columns=self.names).combine_chunks()])
             for batch in batches:
                 held = {name: batch.column(name) for name in self.names}
@@ -353,7 +353,7 @@ class _Stream:
 def _chosen(
     source: Source, names: list[str], columns: Sequence[str], ends: tuple[str, ...]
 ) -> list[str]:
-    """Return the columns that the caller asked for, if they are there."""
+    """Return the requested columns; raise if one is missing."""
     wanted = [str(name) for name in columns]
     absent = [name for name in (*ends, *wanted) if name not in names or name not in wanted]
     if absent:
@@ -392,7 +392,7 @@ def write(g: Graph, file: IO[bytes], suffix: str) -> None:
 
 
 def _written_labels(g: Graph) -> list[Any] | None:
-    """Return labels that stand in place of vertex numbers."""
+    """Return the labels to write in place of vertex numbers."""
     if label_kind(g, "Parquet") is None:
         return None
     labels: list[Any] = [] if g.labels is None else g.labels.tolist()

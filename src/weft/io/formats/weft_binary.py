@@ -14,8 +14,8 @@ bytes       meaning
 ...         the arrays, each with zeros up to a multiple of 64; numbers are little-endian
 =========== ======================================================================================
 
-Opening maps the file: nothing is copied, and pages are read when an algorithm touches them. Offsets
-and targets are checked when something first reads them, or on opening together with the checksums.
+Opening a file maps it: nothing is copied, and pages are read when an algorithm touches them.
+Offsets and targets are checked before their first use, or on opening together with the checksums.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ MAGIC: Final = b"\x89WEFT\r\n\x1a"
 VERSION: Final = 1
 ALIGNMENT: Final = 64
 _PREAMBLE: Final = struct.Struct("<8sIIQQ32x")
-# Files up to this size are compared with their checksums unless the caller says otherwise.
+# The checksums of files up to this size are verified by default.
 ALWAYS_VERIFIED_BYTES: Final = 1 << 24
-# Up to this size it takes no time worth mentioning to look for the opposite of every arc.
+# Up to this size, finding the opposite of every arc takes negligible time.
 ALWAYS_PAIRED_BYTES: Final = 1 << 20
 _DTYPES: Final = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
                   "float32", "float64")  # fmt: skip
@@ -79,7 +79,7 @@ def write(g: Graph, file: IO[bytes], suffix: str) -> None:
         "keep": topology.keep,
         "arrays": described,
     }
-    # Positions are counted from the end of the head, whose length depends on their digits.
+    # Positions are relative to the end of the head, whose length depends on their digits.
     at = 0
     for part, array in zip(described, arrays.values(), strict=True):
         part["at"] = at
@@ -118,7 +118,7 @@ def read(source: Source, options: Options) -> Graph:
 
 
 def _head(source: Source, data: Array) -> tuple[Mapping[str, Any], int]:
-    """Return the facts of the head and where the arrays begin."""
+    """Return the head as a dictionary, and where the arrays begin."""
     preamble = data[: _PREAMBLE.size].tobytes()
     if len(preamble) < _PREAMBLE.size or not preamble.startswith(MAGIC):
         raise source.error(
@@ -157,7 +157,7 @@ def _head(source: Source, data: Array) -> tuple[Mapping[str, Any], int]:
 
 
 def _array(source: Source, data: Array, start: int, part: Mapping[str, Any], verify: bool) -> Array:
-    """Return one array of the file, which stays where it is."""
+    """Return one array of the file without copying it."""
     name, dtype, shape = part["name"], part["dtype"], tuple(part["shape"])
     at = start + part["at"]
     sound = all(type(k) is int and 0 <= k <= data.size for k in (*shape, part["at"]))
@@ -242,7 +242,7 @@ def _graph(
 
 
 def _sizes_fit(arcs: Adjacency, facts: Mapping[str, Any]) -> bool:
-    """Tell whether arrays have the shapes and dtypes of a graph as large as the head says."""
+    """Whether the arrays have the shapes and dtypes of a graph of the size in the head."""
     offsets, targets = arcs.offsets, arcs.targets
     n, m, directed = facts["num_vertices"], facts["num_edges"], facts["directed"]
     return bool(

@@ -31,7 +31,7 @@ def grow_forest(us: Any, vs: Any, order: Any, n: int, chosen: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def first_fit(offsets: Any, targets: Any, order: Any, color: Any) -> None:
-    """Give each vertex in turn the least colour that no neighbour has; `color` comes as -1."""
+    """Assign each vertex in turn the smallest colour that no neighbour has; all start at -1."""
     taken = np.full(offsets.size, -1, np.int64)
     for u in order:
         for slot in range(offsets[u], offsets[u + 1]):
@@ -58,7 +58,7 @@ def match_edges(us: Any, vs: Any, n: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def take_apart(offsets: Any, targets: Any, order: Any, taken: Any, blocked: Any) -> None:
-    """Take vertices as they come, unless a neighbour was taken."""
+    """Select vertices in order, unless a neighbour was selected."""
     for u in order:
         if not blocked[u]:
             taken[u], blocked[u] = True, True

@@ -104,7 +104,7 @@ def _heaviest(
 def spread_in_turn(
     offsets: Any, targets: Any, weights: Any, order: Any, number: int, label: Any
 ) -> bool:
-    """Let each vertex take a most frequent label around it; return whether any had to.
+    """Move each vertex to a most frequent label around it; return whether any label changed.
 
     Of several it keeps its own, or takes the largest if `number` is negative, else a random one.
     """
@@ -132,7 +132,7 @@ def spread_in_turn(
 def spread_by_queue(
     offsets: Any, targets: Any, weights: Any, order: Any, number: int, label: Any
 ) -> None:
-    """Let vertices take a random one of the most frequent labels around them while any changes."""
+    """Move vertices to a random most frequent label around them while any changes."""
     n = offsets.size - 1
     np.random.seed(number)  # noqa: NPY002  Numba's own generator
     toward, near = np.zeros(n), np.empty(n, np.int64)
