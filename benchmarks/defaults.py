@@ -95,13 +95,14 @@ def same(result: Any, right: Any) -> bool:
 def prepare(task: str, workload: Workload, ahead: Any) -> tuple[Any, Row]:
     """Run a task's default and start compiling for its list; return a bench and a row."""
     import weft
+    from weft.tuning.compiling import Compilations
     from weft.tuning.measuring import Bench
 
     device = workload.graph.topology.device
-    bench = Bench(caller(task, workload), device, same=same, ahead=ahead)
+    bench = Bench(caller(task, workload), device, same=same, compilations=Compilations(ahead))
     row = Row(workload.name, task, bench.start().ms, listed=len(CONFIGURATIONS[task]))
     for options in CONFIGURATIONS[task]:
-        bench.begin(weft.Config(**options))
+        bench.compilations.begin(weft.Config(**options))
     return bench, row
 
 
@@ -112,7 +113,7 @@ def measure(bench: Any, row: Row, deadline: float) -> None:
     left = [weft.Config(**options) for options in CONFIGURATIONS[row.task]]
     counts: Counter[str] = Counter()
     best = None
-    for config in as_ready(left, bench.is_ready, deadline):
+    for config in as_ready(left, bench.compilations.is_ready, deadline):
         trial = bench.measure(config)
         counts[trial.status] += 1
         row.times[_text(config.given())] = trial.ms

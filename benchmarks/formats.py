@@ -177,6 +177,7 @@ class Contest:
 
     def prepare(self, graph: Any, task: str, cases: list[Case], sides: bool = False) -> None:
         """Create the bench of some cases and start compiling for the first rounds."""
+        from weft.tuning.compiling import Compilations
         from weft.tuning.measuring import Bench, Patience
 
         if not cases:
@@ -189,14 +190,14 @@ class Contest:
         patience = Patience(RUNS, warm_up=LOST, lost=LOST, near=1.2, enough_ms=ENOUGH_MS)
         bench = Bench(
             caller(task, self.workload, sides), graph.topology.device,
-            same=defaults.same, patience=patience, ahead=self.ahead,
+            same=defaults.same, patience=patience, compilations=Compilations(self.ahead),
         )  # fmt: skip
         self.benches[task, order, sides] = bench
         usual_ms = bench.start().ms
         self.usual_ms.setdefault((task, order), usual_ms)
         for case in sorted(cases, key=lambda case: case.rank):
             if case.round < FIRST_ROUNDS:
-                bench.begin(case.config)
+                bench.compilations.begin(case.config)
 
     def time(self, cases: list[Case], deadline: float, sides: bool = False) -> int:
         """Time cases in order while time remains; return how many were left out."""
@@ -206,8 +207,12 @@ class Contest:
 
         left = sorted(cases, key=lambda case: case.rank)
         for case in left:
-            bench_of(case).begin(case.config)
-        for case in as_ready(left, lambda case: bench_of(case).is_ready(case.config), deadline):
+            bench_of(case).compilations.begin(case.config)
+
+        def is_ready(case: Case) -> bool:
+            return bench_of(case).compilations.is_ready(case.config)
+
+        for case in as_ready(left, is_ready, deadline):
             if sides or not self._is_hopeless(case):
                 began = time.perf_counter()
                 self._race(case, bench_of(case), sides)

@@ -1,17 +1,19 @@
-"""Time products of matrices on a GPU beside cuSPARSE: ``python benchmarks/graphblas_gpu.py``.
+"""Time operations of GraphBLAS on a GPU: ``python benchmarks/graphblas_gpu.py``.
 
-SpMM with 64 columns of float32, by rows, by equal shares and by the rule, beside cuSPARSE with
-columns and with rows in a row (its second algorithm); SpGEMM, and SpGEMM inside of a third matrix
-and outside of it. A cell shows the median of several calls in milliseconds of device time; results
+Single operations with vectors; SpMM with 64 columns of float32, by rows, by equal shares and by the
+rule, beside cuSPARSE with rows in a row (its second algorithm) and with columns; SpGEMM inside of a
+third matrix, alone and outside of it, beside cuSPARSE. A cell shows the median of several calls in
+device time: milliseconds, and for operations on vectors microseconds. Products with dense matrices
 are compared with cuSPARSE's. ``--device emulated --tiny`` shows that everything runs without a GPU.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,14 @@ import weft.graphblas as gb
 from benchmarks import graph_names
 from benchmarks.gpu_timing import Clock
 from weft.graphblas.gpu.entries import DeviceMatrix, resident
+from weft.graphblas.gpu.places import vector_of
 from weft.graphblas.storage.matrix import MatrixStore
+from weft.graphblas.storage.vector import VectorStore
 
 WIDTH = 64
+CALLS = ("kron13", "kron21")
 DENSE = ("kron21", "road4900", "banded21")
-SPARSE = ("rmat18", "road4900")
+SPARSE = ("road4900", "rmat16", "rmat18")
 TINY = ("rmat6", "road12", "banded6")
 # Of a banded matrix: how many diagonals on either side.
 BAND = 16
@@ -136,66 +141,140 @@ def rival(call: Callable[[], float]) -> str:
 
 
 DENSE_HEAD = (
-    f"SpMM, {WIDTH} columns", "nvals", "mean row", "row", "merge", "rule", "cuSPARSE columns",
-    "cuSPARSE rows", "equal",
+    f"SpMM, {WIDTH} columns", "nvals", "mean row", "row", "merge", "rule", "cuSPARSE rows",
+    "cuSPARSE columns", "equal",
 )  # fmt: skip
 SPARSE_HEAD = (
-    "SpGEMM", "nvals", "of A @ A", "A @ A", "inside of B", "outside of B", "cuSPARSE A @ A",
-    "then B", "its values",
+    "SpGEMM", "nvals", "inside of B", "cuSPARSE, then B", "A @ A", "cuSPARSE", "outside of B",
+    "values of these",
 )  # fmt: skip
 
 
 def show(cells: Any) -> None:
-    """Print one row of a table."""
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+    """Print one row of a table, each cell as soon as it is known."""
+    print("|", end="", flush=True)
+    for cell in cells:
+        print(f" {cell} |", end="", flush=True)
+    print(flush=True)
 
 
-def dense_row(name: str, device: str, clock: Clock, theirs: Any) -> list[Any]:
-    """Return the times of products with a dense matrix."""
+CALLS_HEAD = ("operation on vectors, µs", "1 % of places", "64 %", "all", "host")
+
+
+def calls_rows(name: str, device: str, clock: Clock, theirs: Any) -> Iterator[Any]:
+    """Yield the times of single operations by how many places have a value.
+
+    The last column is host time alone: many calls without waiting for their results.
+    """
+    A = matrix(name, device)
+    A.T.new()
+    size, rng = A.nrows, np.random.default_rng(1)
+    yield f"{name}, {size:,} places", "", "", "", ""
+    vectors = []
+    for share in (0.01, 0.64, 1.0):
+        places = np.sort(rng.choice(size, max(1, int(size * share)), replace=False))
+        vectors.append(away(gb.Vector.from_coo(places, np.float32(1), size=size), device))
+    half = away(gb.Vector.from_coo(np.arange(0, size, 2), True, size=size), device)
+    for label, compute in OPERATIONS.items():
+        call = functools.partial(compute, A, half)
+        with gb.config.set(small=0), gb.options(device=device, kernel="compiled"):
+            took = [ms(clock, functools.partial(call, v))[0] * 1e3 for v in vectors]
+            began, calls = time.perf_counter(), 1 if RUNS == 1 else 50
+            for _ in range(calls):
+                call(vectors[0])
+            host = (time.perf_counter() - began) / calls * 1e6
+        yield label, *(f"{each:.1f}" for each in took), f"{host:.1f}"
+
+
+def away(vector: gb.Vector, device: str) -> gb.Vector:
+    """Return a vector whose values the device alone has, as those of results are."""
+    with gb.options(device=device):
+        store = VectorStore.on_device(vector_of(vector._store))
+    return gb.Vector._from_store(store, vector.dtype)
+
+
+def accumulated(v: Any, half: Any) -> Any:
+    """Return a vector after another one was added to it."""
+    w = v.dup()
+    w(half.S, gb.binary.plus) << v
+    return w.wait()
+
+
+MIN_PLUS, ANY_PAIR, PLUS_TIMES = (
+    getattr(gb.semiring, name) for name in ("min_plus", "any_pair", "plus_times")
+)
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "vxm min_plus, pushed": lambda A, m, v: MIN_PLUS(v @ A).new(direction="push").wait(),
+    "vxm min_plus, pulled": lambda A, m, v: MIN_PLUS(v @ A).new(direction="pull").wait(),
+    "vxm plus_times, pulled": lambda A, m, v: PLUS_TIMES(v @ A).new(direction="pull").wait(),
+    "vxm any_pair, pushed, masked": lambda A, m, v: (
+        ANY_PAIR(v @ A).new(bool, mask=~m.S, direction="push").wait()
+    ),
+    "vxm any_pair, pulled, masked": lambda A, m, v: (
+        ANY_PAIR(v @ A).new(bool, mask=~m.S, direction="pull").wait()
+    ),
+    "intersection": lambda A, m, v: gb.binary.plus(v & v).new().wait(),
+    "union": lambda A, m, v: gb.binary.plus(v | m).new().wait(),
+    "copy through a mask": lambda A, m, v: v.dup(mask=~m.S).wait(),
+    "accumulated under a mask": lambda A, m, v: accumulated(v, m),
+    "times a number": lambda A, m, v: gb.binary.times(v, 2).new().wait(),
+    "number of values of a product": lambda A, m, v: ANY_PAIR(v @ A).new(mask=~m.S).nvals,
+    "sum": lambda A, m, v: v.reduce().new().get(),
+}
+
+
+def dense_cells(name: str, device: str, clock: Clock, theirs: Any) -> Iterator[Any]:
+    """Yield the times of products with a dense matrix."""
     A = matrix(name, device)
     mine = resident(A._store, device)
     xp = mine.xp
+    yield from (name, f"{mine.nvals:,}", f"{mine.nvals / A.nrows:.1f}")
     dense = xp.random.default_rng(1).random((A.ncols, WIDTH), dtype=np.float32)
     F = held(DeviceMatrix(xp, dense.shape, dense.reshape(-1), None, None), device)
-    cells = [name, f"{mine.nvals:,}", f"{mine.nvals / A.nrows:.1f}"]
     result: Any = None
     for kernel in ("row", "merge", "compiled"):
         with gb.options(device=device, kernel=kernel):
             took, result = ms(clock, lambda: gb.semiring.plus_times(A @ F).new().wait())
-        cells.append(f"{took:.3g}")
+        yield f"{took:.3g}"
     if theirs is None:
-        return cells
+        return
     a = theirs.csr(mine)
-    for make in (theirs.by_columns, theirs.by_rows):
-        cells.append(rival(lambda make=make: ms(clock, make(a, dense))[0]))
+    for make in (theirs.by_rows, theirs.by_columns):
+        yield rival(lambda make=make: ms(clock, make(a, dense))[0])
     found = resident(result._store, device).values
     expected = theirs.by_rows(a, dense)()[mine.offsets[1:] > mine.offsets[:-1]].reshape(-1)
-    return [*cells, bool((xp.abs(expected - found) <= 1e-3 * (1 + found)).all())]
+    yield bool((xp.abs(expected - found) <= 1e-3 * (1 + found)).all())
 
 
-def sparse_row(name: str, device: str, clock: Clock, theirs: Any) -> list[Any]:
-    """Return the times of products of sparse matrices."""
+def sparse_cells(name: str, device: str, clock: Clock, theirs: Any) -> Iterator[Any]:
+    """Yield the times of products of sparse matrices."""
     A = matrix(name, device)
     mine = resident(A._store, device)
     xp = mine.xp
+    yield from (name, f"{mine.nvals:,}")
     # The other matrix: the same places, moved by some rows.
     shift = 3
     offsets = xp.concatenate([mine.offsets[shift:], xp.full(shift, mine.nvals, np.int64)])
     start = int(offsets[0])
     named = DeviceMatrix(xp, A.shape, mine.values[start:], offsets - start, mine.cols[start:])
     B = held(named, device)
-    times: list[str] = []
     counts: list[int] = []
-    with gb.options(device=device, kernel="compiled"):
-        for mask in (None, B.S, ~B.S):
-            times.append(rival(lambda mask=mask: product_ms(clock, A, mask, counts)))
-    cells = [name, f"{mine.nvals:,}", f"{counts[0]:,}" if counts else "", *times]
-    if theirs is None:
-        return cells
-    a = theirs.csr(mine)
-    cells.append(rival(lambda: ms(clock, lambda: theirs.product(a))[0]))
-    cells.append(rival(lambda: cut_down_ms(clock, theirs, a, named)))
-    return [*cells, rival(lambda: theirs.product(a).nnz)]
+    a = None if theirs is None else theirs.csr(mine)
+    for mask in (B.S, None, ~B.S):
+        with gb.options(device=device, kernel="compiled"):
+            yield rival(lambda mask=mask: product_ms(clock, A, mask, counts))
+        if a is not None and mask is not None and not mask.complement:
+            yield rival(lambda: cut_down_ms(clock, theirs, a, named))
+        elif a is not None and mask is None:
+            yield rival(lambda: product_and_count(clock, theirs, a, counts))
+    yield ", ".join(f"{each:,}" for each in counts)
+
+
+def product_and_count(clock: Clock, theirs: Any, a: Any, counts: list[int]) -> float:
+    """Return the time of cuSPARSE's A @ A; note how many values it has."""
+    took, found = ms(clock, lambda: theirs.product(a))
+    counts.append(int(found.nnz))
+    return took
 
 
 def product_ms(clock: Clock, A: Any, mask: Any, counts: list[int]) -> float:
@@ -212,29 +291,37 @@ def cut_down_ms(clock: Clock, theirs: Any, a: Any, named: DeviceMatrix) -> float
     return ms(clock, lambda: theirs.product(a).multiply(pattern))[0]
 
 
+def one_row(cells: Any) -> Callable[..., Iterator[Any]]:
+    """Return what yields the cells of a single row."""
+    return lambda *args: iter([cells(*args)])
+
+
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda", choices=["cuda", "emulated"])
     parser.add_argument("--budget", type=float, default=600.0, help="seconds to begin rows in")
     parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--calls", default=",".join(CALLS), help="graphs, or banded<scale>")
     parser.add_argument("--dense", default=",".join(DENSE), help="graphs, or banded<scale>")
     parser.add_argument("--sparse", default=",".join(SPARSE), help="graphs, or banded<scale>")
     graph_names.add_file(parser)
     args = parser.parse_args()
-    dense, sparse = (tuple(n for n in t.split(",") if n) for t in (args.dense, args.sparse))
+    named = [tuple(n for n in t.split(",") if n) for t in (args.calls, args.dense, args.sparse)]
     if args.tiny:
         globals().update(RUNS=1, SECONDS=0.1)
-        dense, sparse = TINY, TINY[:2]
+        named = [TINY[:1], TINY, TINY[:2]]
     if "graph" in args:  # a file
-        dense = sparse = (args.graph,)
+        named = [(args.graph,)] * 3
     began = time.perf_counter()
     theirs = CuSparse() if args.device == "cuda" else None
     clock = Clock(args.device)
-    for head, names, row in (
-        (DENSE_HEAD, dense, dense_row),
-        (SPARSE_HEAD, sparse, sparse_row),
-    ):
+    tables = (CALLS_HEAD, calls_rows), (DENSE_HEAD, one_row(dense_cells)), (
+        SPARSE_HEAD, one_row(sparse_cells)
+    )  # fmt: skip
+    for (head, table), names in zip(tables, named, strict=True):
+        if not names:
+            continue
         print()
         show(head)
         show("---" for _ in head)
@@ -242,7 +329,8 @@ def main() -> None:
             if time.perf_counter() - began > args.budget:
                 show((name, f"not begun within {args.budget:.0f} s"))
                 continue
-            show(row(name, args.device, clock, theirs))
+            for row in table(name, args.device, clock, theirs):
+                show(row)
             clock.forget_memory()
     print(f"\n{time.perf_counter() - began:.0f} s")
 

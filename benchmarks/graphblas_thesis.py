@@ -409,12 +409,26 @@ def pairs(g: Any, A: gb.Matrix, source: int) -> Iterator[tuple[str, Any, Any]]:
     """Yield algorithms by name: in the notation, and what they stand beside."""
     rounds = {"tol": 0.0, "max_iter": ITERATIONS}
     yield "BFS", lambda: algorithms.bfs_levels(A, source), lambda: weft.bfs(g, source)
+    yield "BFS by masks", lambda: masked_levels(A, source), lambda: weft.bfs(g, source)
     yield (
         "PageRank",
         lambda: algorithms.pagerank(A, **rounds),
         lambda: weft.pagerank(g, **rounds, on_unconverged="return"),
     )
     yield "SSSP", lambda: algorithms.sssp(A, source), lambda: weft.sssp(g, source)
+
+
+def masked_levels(A: gb.Matrix, source: int) -> gb.Vector:
+    """Return levels by a search whose masks leave out what it has visited, with early exit."""
+    levels = gb.Vector(int, A.nrows)
+    frontier = gb.Vector(bool, A.nrows)
+    frontier[source] = True
+    depth = 0
+    while frontier.nvals:
+        levels(frontier.S) << depth
+        frontier(~levels.S, gb.replace) << gb.semiring.any_pair[bool](frontier @ A)
+        depth += 1
+    return levels
 
 
 def waited(found: Any) -> Any:
@@ -484,6 +498,9 @@ def run(bench: Bench, numbers: list[str], budget: float) -> None:
             EXPERIMENTS[number](bench)
         except Late:
             print(f"\nX{number} was cut off after {share:.0f} s.", flush=True)
+        except Exception as error:
+            # A library that was cut off may say so in its own words.
+            print(f"\nX{number} ended: {type(error).__name__}: {str(error)[:200]}", flush=True)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             bench.clock.forget_memory()

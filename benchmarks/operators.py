@@ -301,7 +301,7 @@ def graphs(
         ),
     }
     named = {
-        graph_names.short(name): lambda name=name: graph_names.generate(name, weights=None)
+        graph_names.short(name): lambda name=name: graph_names.generate(name, device, weights=None)
         for name in more
     }
     return named or made

@@ -76,15 +76,11 @@ class Progress:
         print(f"[{self.elapsed:6.1f} s] {text}", flush=True)
 
 
-def measure_table(
-    workload: Any, task: str, space: Any, deadline: float, say: Any
-) -> tuple[dict[Any, float], list[Any], int]:
-    """Time every configuration of a space; return times, trials and the number not reached.
-
-    A stopped or slow configuration is not tried with other block or grid sizes.
-    """
+def bench_of(workload: Any, task: str, ahead: Any = None) -> Any:
+    """Return what measures a task under configurations; `ahead` compiles for several."""
     import weft
-    from weft.tuning.measuring import Bench, Patience
+    from weft.tuning.compiling import Compilations
+    from weft.tuning.measuring import Bench
 
     name, args, more = algorithm_of(task, workload)
     function = getattr(weft, name)
@@ -92,7 +88,20 @@ def measure_table(
     def call(config: Any) -> Any:
         return function(workload.graph, *args, config=config, **more)
 
-    bench = Bench(call, workload.graph.topology.device, trusted=True)
+    device = workload.graph.topology.device
+    return Bench(call, device, trusted=True, compilations=Compilations(ahead))
+
+
+def measure_table(
+    workload: Any, task: str, space: Any, deadline: float, say: Any, ahead: Any = None
+) -> tuple[dict[Any, float], list[Any], int]:
+    """Time every configuration of a space; return times, trials and the number not reached.
+
+    A stopped or slow configuration is not tried with other block or grid sizes.
+    """
+    from weft.tuning.measuring import Patience
+
+    bench = bench_of(workload, task, ahead)
     left = tuner_replay.every_config(space)
     random.Random(SEED).shuffle(left)  # so a partial table is a fair sample
     trials: list[Any] = []
@@ -104,8 +113,8 @@ def measure_table(
         slowest = min(SLOWEST, max(LEAST_SLOW, LONG_MS / default_ms))
         bench.patience = Patience(runs=3, warm_up=slowest, lost=float("inf"), near=1.5)
         for config in left:
-            bench.begin(config)
-        for config in as_ready(left, bench.is_ready, deadline):
+            bench.compilations.begin(config)
+        for config in as_ready(left, bench.compilations.is_ready, deadline):
             code = tuple(value for name, value in vars(config).items() if name not in LAUNCH)
             if code in hopeless:
                 trials.append(replace(hopeless[code], config=config))
@@ -118,7 +127,7 @@ def measure_table(
                 reported = time.perf_counter()
                 say(f"  table: {len(trials)} of {space.size}, best so far {bench.best_ms:.3f} ms")
     finally:
-        bench.close()
+        bench.compilations.close()
     times = {t.config: t.ms for t in trials if t.status in ("ok", "stopped")}
     return times, trials, len(left)
 

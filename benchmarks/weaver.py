@@ -17,6 +17,8 @@ have the skew of the thesis's graphs, not their size. ``--shrink N`` halves them
 | E9         | the unit against the best software schedule               |
 | E10        | software schedules alone (stalls by cause in the model)   |
 | T41        | counts of CUDA's schedules in the emulation (table 4.1)   |
+
+`benchmarks/weaver_gpu.py` measures the schedules of E9 and E10 on a GPU.
 """
 
 from __future__ import annotations
