@@ -1,6 +1,7 @@
 """Atomics: values and old values alone, no lost update and no torn pair together."""
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from weft.backends.cpu.runtime.names import (
     sync_add,
     yield_thread,
 )
+from weft.backends.cpu.runtime.processor import clock_ns
 
 INTEGERS = [np.dtype(f"{sign}int{8 << k}") for sign in ("", "u") for k in range(4)]
 FLOATS = [np.dtype(np.float32), np.dtype(np.float64)]
@@ -243,6 +245,18 @@ def _time_passes():
 
 def test_cycles_go_forward():
     assert _time_passes() >= 0
+
+
+@njit
+def _now():
+    return clock_ns()
+
+
+def test_the_clock_counts_nanoseconds():
+    before, began = time.monotonic(), _now()
+    time.sleep(0.01)
+    passed = _now() - began
+    assert 1e7 <= passed <= 1e9 * (time.monotonic() - before)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,11 @@ from numba import njit
 import weft.errors
 from weft.arrays.threads import MOST, cgroup_quota, num_threads
 from weft.backends.cpu.host import gang
+from weft.backends.cpu.runtime.barrier import LONGEST_NS
 from weft.backends.cpu.runtime.control import (
     ABORT,
     ARRIVED,
+    ASLEEP,
     FAULT,
     FIRST_FREE,
     GENERATION,
@@ -29,7 +31,15 @@ from weft.backends.cpu.runtime.control import (
     control,
     rearm,
 )
-from weft.backends.cpu.runtime.names import atomic_add, atomic_load, barrier, fault, pause
+from weft.backends.cpu.runtime.names import (
+    atomic_add,
+    atomic_load,
+    barrier,
+    fault,
+    load_acquire,
+    pause,
+)
+from weft.backends.cpu.runtime.processor import FUTEX
 from weft.errors import ConfigError
 
 SOURCE = str(Path(weft.errors.__file__).parents[1])
@@ -48,14 +58,47 @@ def _phases(tid, nt, ctl, seen, late, phases):
             return
 
 
+@pytest.fixture(params=[0, LONGEST_NS], ids=["sleeping", "spinning"])
+def patience(request, monkeypatch):
+    """Let threads that wait in a barrier sleep almost at once, or as late as possible."""
+    monkeypatch.setattr(gang._pool, "_patience_ns", request.param)
+    return request.param
+
+
 @pytest.mark.parametrize(("nt", "phases"), [(1, 100), (2, 5000), (3, 50), (5, 20)])
-def test_no_thread_passes_a_barrier_before_all_arrived(nt, phases):
+def test_no_thread_passes_a_barrier_before_all_arrived(nt, phases, patience):
     ctl = control()
     seen, late = np.zeros(16 * nt, np.int64), np.zeros(16 * nt, np.int64)
     gang.run(_phases, nt, ctl, (seen, late, phases))
     assert not late.any()
     assert seen[::16].tolist() == [phases] * nt
-    assert ctl[GENERATION] == (2 * phases if nt > 1 else 0) and ctl[ARRIVED] == 0
+    assert ctl[GENERATION] // 2 == (2 * phases if nt > 1 else 0) and ctl[ARRIVED] == 0
+
+
+@njit(nogil=True)
+def _until_asleep(tid, nt, ctl, seen):
+    """Arrive at each barrier only when the other thread sleeps there."""
+    for phase in range(seen.size):
+        if tid == 0:
+            while load_acquire(ctl, GENERATION) & ASLEEP == 0:
+                pause()
+            seen[phase] = True
+        if barrier(ctl, nt):
+            return
+
+
+@pytest.mark.skipif(not FUTEX, reason="the system does not sleep on memory")
+def test_a_thread_that_waits_sleeps_and_is_woken(patience):
+    seen = np.zeros(50, bool)
+    gang.run(_until_asleep, 2, control(), (seen,))
+    assert seen.all()
+
+
+def test_threads_become_patient_again(monkeypatch):
+    monkeypatch.setattr(gang._pool, "_patience_ns", LONGEST_NS // 4)
+    for expected in (LONGEST_NS // 2, LONGEST_NS, LONGEST_NS):
+        gang.run(_who, 2, control(), (np.zeros(5, np.int64), 1))  # meets no barrier
+        assert gang._pool._patience_ns == expected
 
 
 @njit(nogil=True)
@@ -106,7 +149,7 @@ def _barriers(ctl, nt, count):
     return count
 
 
-def test_an_error_in_one_worker_frees_the_others_and_reaches_the_caller():
+def test_an_error_in_one_worker_frees_the_others_and_reaches_the_caller(patience):
     passed = {}
 
     def kernel(tid, nt, ctl):
@@ -168,7 +211,7 @@ def test_callers_in_several_threads_are_served_in_turn():
         ctl, late = control(), np.zeros(32, np.int64)
         for _ in range(rounds):
             gang.run(_phases, 2, ctl, (np.zeros(32, np.int64), late, 3))
-        results.append((int(late.sum()), int(ctl[GENERATION])))
+        results.append((int(late.sum()), int(ctl[GENERATION] // 2)))
 
     callers = [threading.Thread(target=caller) for _ in range(3)]
     for thread in callers:

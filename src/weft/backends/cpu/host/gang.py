@@ -24,7 +24,8 @@ from numba.core.dispatcher import Dispatcher
 
 from weft.arrays.threads import num_threads
 from weft.backends.cpu.host.lean_numba import compiling
-from weft.backends.cpu.runtime.control import ABORT, STOP, rearm
+from weft.backends.cpu.runtime.barrier import LONGEST_NS
+from weft.backends.cpu.runtime.control import ABORT, CROWDED, PATIENCE, STOP, rearm
 from weft.backends.limits import TimeLimit
 
 __all__ = ["num_threads", "run"]
@@ -109,6 +110,8 @@ class Pool:
         self._workers: set[int] = set()
         self._serials = itertools.count(1)
         self._job: Job | None = None
+        # Of barriers; less patient while others want the processors (`weft...runtime.barrier`).
+        self._patience_ns, self._crowded_ns = LONGEST_NS, 0
 
     def serves(self, ident: int) -> bool:
         """Return whether this thread runs, or waits for, the present gang."""
@@ -121,6 +124,7 @@ class Pool:
         """Run the kernel when the gangs of earlier callers are done."""
         with self._turn:
             self._grow(nt)
+            ctl[PATIENCE], ctl[CROWDED] = self._patience_ns, self._crowded_ns
             job = Job(next(self._serials), kernel, nt, ctl, args)
             interrupt = None
             try:
@@ -130,6 +134,8 @@ class Pool:
             finally:
                 self._owner = None
                 self._job = None
+                self._patience_ns = min(2 * int(ctl[PATIENCE]), LONGEST_NS)
+                self._crowded_ns = int(ctl[CROWDED])
                 if not job.finished:  # Signals within the handling of signals.
                     ctl[ABORT] = 1
                     _forget(self)

@@ -119,6 +119,12 @@ def sync_and(typingctx, arr, i, x):
 
 
 @intrinsic
+def sync_xchg(typingctx, arr, i, x):
+    """`atomic_xchg` that also orders the memory before and after it (acquire and release)."""
+    return _rmw(arr, i, x, "xchg", "acq_rel")
+
+
+@intrinsic
 def atomic_or(typingctx, arr, i, x):
     """Set the bits of x in arr[i] and return the old value."""
     return _rmw(arr, i, x, "or")

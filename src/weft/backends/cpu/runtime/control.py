@@ -16,9 +16,15 @@ STRIDE = 16
 ARRIVED = 0 * STRIDE
 """Threads that wait in the present barrier."""
 GENERATION = 1 * STRIDE
-"""Barriers passed."""
+"""Twice the number of barriers passed, plus `ASLEEP` if a thread sleeps in the present one."""
+ASLEEP = 1
+"""The lowest bit of that word."""
 STOP = 2 * STRIDE
 """Nonzero: the caller asks the loop to end; one thread samples it and tells the others."""
+PATIENCE = STOP + 1
+"""Nanoseconds that a thread waits in a barrier before it sleeps."""
+CROWDED = STOP + 2
+"""When a waiting thread last lost its processor to others, by `clock_ns`."""
 ABORT = 3 * STRIDE
 """Nonzero: a worker is lost; every barrier returns at once."""
 FAULT = 4 * STRIDE

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
+import time
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
-ARM = platform.machine().lower() in ("aarch64", "arm64")
+MACHINE = platform.machine().lower()
+X86 = MACHINE in ("x86_64", "amd64", "i686", "i386")
+ARM = MACHINE in ("aarch64", "arm64")
+# The number of the system call `futex`, by which threads sleep on a word of memory; 0 without one.
+FUTEX = {"x86_64": 202, "aarch64": 98}.get(MACHINE, 0) if sys.platform == "linux" else 0
+FUTEX_WAIT, FUTEX_WAKE = 128, 129  # of threads of one process
 
 
 def call(builder, name, result, *args):
@@ -66,6 +72,66 @@ def yield_thread(typingctx):
         return context.get_dummy_value()
 
     return types.void(), codegen
+
+
+def _futex(builder, context, kind, arguments, operation, value, timeout):
+    """Call the system on the lower 32 bits of an element; `timeout` is an address or 0."""
+    word = ir.IntType(64)
+    element = builder.gep(pointer_to(context, builder, kind, arguments[0]), [arguments[1]])
+    signature = ir.FunctionType(word, [word], var_arg=True)
+    system = cgutils.get_or_insert_function(builder.module, signature, "syscall")
+    place = builder.ptrtoint(element, word)
+    builder.call(system, [word(FUTEX), place, word(operation), value, timeout])
+
+
+@intrinsic
+def sleep_while(typingctx, arr, i, value, nanoseconds):
+    """Sleep while the lower 32 bits of arr[i] are those of a value, for less than a second.
+
+    `wake_all` ends the sleep; it may also end without a cause. Only where `FUTEX` is not 0.
+    """
+
+    def codegen(context, builder, sig, args):
+        word = ir.IntType(64)
+        timeout = cgutils.alloca_once(builder, ir.ArrayType(word, 2))  # a timespec
+        seconds, rest = (builder.gep(timeout, [word(0), word(k)]) for k in (0, 1))
+        builder.store(word(0), seconds)
+        builder.store(args[3], rest)
+        value = builder.and_(args[2], word(0xFFFFFFFF))
+        address = builder.ptrtoint(timeout, word)
+        _futex(builder, context, sig.args[0], args, FUTEX_WAIT, value, address)
+        return context.get_dummy_value()
+
+    return types.void(arr, types.intp, types.int64, types.int64), codegen
+
+
+@intrinsic
+def wake_all(typingctx, arr, i):
+    """Wake all threads that sleep by `sleep_while` on arr[i]. Only where `FUTEX` is not 0."""
+
+    def codegen(context, builder, sig, args):
+        word = ir.IntType(64)
+        _futex(builder, context, sig.args[0], args, FUTEX_WAKE, word(2**31 - 1), word(0))
+        return context.get_dummy_value()
+
+    return types.void(arr, types.intp), codegen
+
+
+@intrinsic
+def clock_ns(typingctx):
+    """Return the nanoseconds of a clock that never goes back (cycles on systems without POSIX)."""
+
+    def codegen(context, builder, sig, args):
+        word = ir.IntType(64)
+        if os.name != "posix":
+            return call(builder, "llvm.readcyclecounter", word)
+        found = cgutils.alloca_once(builder, ir.ArrayType(word, 2))  # a timespec
+        seconds, rest = (builder.gep(found, [word(0), word(k)]) for k in (0, 1))
+        clock = ir.IntType(32)(time.CLOCK_MONOTONIC)
+        call(builder, "clock_gettime", ir.IntType(32), clock, seconds)
+        return builder.add(builder.mul(builder.load(seconds), word(10**9)), builder.load(rest))
+
+    return types.int64(), codegen
 
 
 @intrinsic
